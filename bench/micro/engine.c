@@ -212,11 +212,11 @@ static void run_gate(void *arg, unsigned n)
 	uint64_t due = 0;
 
 	while (n--) {
-		due = ccs_pacing_due_ns(&f->pacing, s->now);
+		due = ccs_pacing_due_ns(&f->gate.pacing, s->now);
 		if (due > s->now)
 			s->now = due;
-		if (ccs_flow_window_open(f, f->segment))
-			ccs_pacing_charge(&f->pacing, f->segment, f->segment,
+		if (ccs_flow_window_open(f, f->segments.len))
+			ccs_pacing_charge(&f->gate.pacing, f->segments.len, f->segments.len,
 					  ccs_flow_at_line_rate(f), s->now);
 	}
 	sink = (double)due;
@@ -230,7 +230,7 @@ static void run_flow(void *arg, unsigned n)
 	uint64_t wr, due;
 
 	while (n--) {
-		ccs_flow_accept(&s->flow, s->flow.segment, CCS_WR_SPLIT | CCS_WR_SIGNALED);
+		ccs_flow_accept(&s->flow, s->flow.segments.len, CCS_WR_SPLIT | CCS_WR_SIGNALED);
 		due = ccs_flow_wait(&s->flow, s->now);
 		s->now = due > s->now && due != UINT64_MAX ? due : s->now;
 		ccs_flow_next(&s->flow, s->now, &seg);

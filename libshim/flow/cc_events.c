@@ -24,9 +24,9 @@
  */
 static double us_of(const struct ccs_flow *f, uint64_t now_ns)
 {
-	const uint64_t ns = now_ns > f->last_event_ns ? now_ns : f->last_event_ns;
+	const uint64_t ns = now_ns > f->events.last_ns ? now_ns : f->events.last_ns;
 
-	return (double)(ns - f->origin_ns) / 1e3;
+	return (double)(ns - f->events.origin_ns) / 1e3;
 }
 
 /* The time of the event that the algorithm is about to get. */
@@ -34,8 +34,8 @@ static double start_event_us(struct ccs_flow *f, uint64_t now_ns)
 {
 	const double us = us_of(f, now_ns);
 
-	if (now_ns > f->last_event_ns)
-		f->last_event_ns = now_ns;
+	if (now_ns > f->events.last_ns)
+		f->events.last_ns = now_ns;
 	return us;
 }
 
@@ -51,9 +51,9 @@ void ccs_flow_cc_pace(struct ccs_flow *f, uint64_t now_ns)
 {
 	const double rate = ccs_pacing_rate(ccs_flow_rate(f), f->cc.path.line_rate);
 
-	if (rate == f->pacing.rate)
+	if (rate == f->gate.pacing.rate)
 		return;
-	ccs_pacing_change_rate(&f->pacing, rate,
+	ccs_pacing_change_rate(&f->gate.pacing, rate,
 			       ccs_flow_uses_rtts_only(f) ? CCS_PACING_REST_OF_WAIT
 							  : CCS_PACING_WHOLE_WAIT, now_ns);
 	CCS_PROBE2(rate, f->stats.qp_num, (int64_t)rate);
@@ -79,16 +79,16 @@ static void pass_to_sink(struct ccs_flow *f, enum ccs_cc_event_kind kind,
 		.kind = kind,
 		.ack = *ack,
 		.path = f->cc.path,
-		.max_rate = f->max_rate,
+		.max_rate = f->user.max_rate,
 		.rate = rate,
 		.out = f->cc.out,
-		.origin_ns = f->origin_ns,
+		.origin_ns = f->events.origin_ns,
 	};
 
 	if (ack->nhops)
 		memcpy(event.hop, ack->hops, ack->nhops * sizeof(*ack->hops));
 	event.ack.hops = NULL;
-	f->sink(f, &event);
+	f->events.sink(f, &event);
 }
 
 static void report_event(struct ccs_flow *f, enum ccs_cc_event_kind kind, double now_us,
@@ -96,13 +96,13 @@ static void report_event(struct ccs_flow *f, enum ccs_cc_event_kind kind, double
 {
 	const struct ccs_cc_ack ack = { .now_us = now_us, .bytes = bytes };
 
-	if (f->sink)
+	if (f->events.sink)
 		pass_to_sink(f, kind, &ack, 0);
 }
 
 static double epoch_us(const struct ccs_flow *f)
 {
-	return fmod((double)((int64_t)f->origin_ns + f->epoch_ns) / 1e3, EPOCH_US);
+	return fmod((double)((int64_t)f->events.origin_ns + f->events.epoch_ns) / 1e3, EPOCH_US);
 }
 
 /* A new instance of an algorithm; its time begins with the last event of the previous one. */
@@ -113,23 +113,23 @@ static void start_instance(struct ccs_flow *f, const struct ccs_cc_spec *spec,
 	struct ccs_float_env env;
 
 	ccs_flow_fastpath_revoke(f);
-	f->origin_ns = f->last_event_ns;
+	f->events.origin_ns = f->events.last_ns;
 	from_now.epoch_us = epoch_us(f);
-	f->followed = f->sink || spec->ops->on_send || (spec->ops->needs & CCS_NEEDS_TELEMETRY);
+	f->followed = f->events.sink || spec->ops->on_send || (spec->ops->needs & CCS_NEEDS_TELEMETRY);
 	ccs_float_begin(&env);
 	ccs_cc_start(&f->cc, spec, &from_now);
 	ccs_float_end(&env);
-	ccs_cc_limit(&f->cc, f->max_rate);
+	ccs_cc_limit(&f->cc, f->user.max_rate);
 	report_event(f, CCS_CC_EVENT_START, 0, 0);
 }
 
 void ccs_flow_cc_start(struct ccs_flow *f, const struct ccs_cc_spec *spec,
 		       const struct ccs_cc_path *path, uint64_t now_ns)
 {
-	f->last_event_ns = now_ns;
+	f->events.last_ns = now_ns;
 	start_instance(f, spec, path);
 	f->stats.min_rate = f->stats.max_rate = ccs_flow_rate(f);
-	ccs_pacing_start(&f->pacing, ccs_flow_rate(f), f->cc.path.line_rate, now_ns);
+	ccs_pacing_start(&f->gate.pacing, ccs_flow_rate(f), f->cc.path.line_rate, now_ns);
 }
 
 /* The new instance starts at the throughput of the previous one. The sink gets every step. */
@@ -140,7 +140,7 @@ void ccs_flow_switch(struct ccs_flow *f, const struct ccs_cc_spec *spec, uint64_
 
 	ccs_flow_cc_fire_timers(f, now_ns);
 	start_event_us(f, now_ns);
-	rate = ccs_min(ccs_cc_throughput(&f->cc), f->max_rate);
+	rate = ccs_min(ccs_cc_throughput(&f->cc), f->user.max_rate);
 	start_instance(f, spec, &path);
 	ccs_flow_cc_set_rate(f, rate, now_ns);
 }
@@ -153,8 +153,8 @@ void ccs_flow_cc_repath(struct ccs_flow *f, const struct ccs_cc_path *path)
 	ccs_float_begin(&env);
 	ccs_cc_repath(&f->cc, path);
 	ccs_float_end(&env);
-	ccs_cc_limit(&f->cc, f->max_rate);
-	report_event(f, CCS_CC_EVENT_PATH, us_of(f, f->last_event_ns), 0);
+	ccs_cc_limit(&f->cc, f->user.max_rate);
+	report_event(f, CCS_CC_EVENT_PATH, us_of(f, f->events.last_ns), 0);
 }
 
 void ccs_flow_cc_set_rate(struct ccs_flow *f, double rate, uint64_t now_ns)
@@ -165,9 +165,9 @@ void ccs_flow_cc_set_rate(struct ccs_flow *f, double rate, uint64_t now_ns)
 	ccs_cc_set_rate(&f->cc, rate);
 	ccs_float_end(&env);
 	apply_rate(f, now_ns);
-	if (f->sink)
+	if (f->events.sink)
 		pass_to_sink(f, CCS_CC_EVENT_RATE,
-			     &(struct ccs_cc_ack){ .now_us = us_of(f, f->last_event_ns) }, rate);
+			     &(struct ccs_cc_ack){ .now_us = us_of(f, f->events.last_ns) }, rate);
 }
 
 void ccs_flow_set_rate(struct ccs_flow *f, double rate, uint64_t now_ns)
@@ -206,11 +206,11 @@ void ccs_flow_cc_fire_timers(struct ccs_flow *f, uint64_t now_ns)
 	}
 	ccs_float_end(&env);
 	if (cc->out.timer_us <= now_us)
-		f->origin_ns += (uint64_t)((now_us - ccs_max(cc->out.timer_us, 0)) * 1e3);
+		f->events.origin_ns += (uint64_t)((now_us - ccs_max(cc->out.timer_us, 0)) * 1e3);
 	f->cc.path.epoch_us = epoch_us(f);
 	while (fired >= TIMERS_MAX && cc->out.timer_us <= us_of(f, now_ns) &&
-	       f->origin_ns < f->last_event_ns) /* rounding: now is before the origin */
-		f->origin_ns++;
+	       f->events.origin_ns < f->events.last_ns) /* rounding: now is before the origin */
+		f->events.origin_ns++;
 	apply_rate(f, now_ns);
 }
 
@@ -221,7 +221,7 @@ uint64_t ccs_flow_cc_next_timer(const struct ccs_flow *f, uint64_t now_ns)
 	if (!(ns < 0x1p63) || !f->cc.ops->on_timer)
 		return UINT64_MAX;
 	/* All timers up to now have fired. A time that rounding puts before now is still to come. */
-	return f->origin_ns + (uint64_t)ns > now_ns ? f->origin_ns + (uint64_t)ns : now_ns + 1;
+	return f->events.origin_ns + (uint64_t)ns > now_ns ? f->events.origin_ns + (uint64_t)ns : now_ns + 1;
 }
 
 void ccs_flow_cc_on_send(struct ccs_flow *f, uint64_t bytes, uint64_t now_ns)
@@ -245,13 +245,13 @@ static double covers_us(const struct ccs_flow *f, const struct ccs_telemetry *t)
 {
 	if (!t->covers_ns)
 		return 0;
-	return ccs_max(((double)t->covers_ns - (double)f->origin_ns) / 1e3, 1e-3);
+	return ccs_max(((double)t->covers_ns - (double)f->events.origin_ns) / 1e3, 1e-3);
 }
 
 void ccs_flow_cc_on_ack(struct ccs_flow *f, double rtt_us, double nic_wait_us, double bytes,
 			uint64_t now_ns)
 {
-	const struct ccs_telemetry *t = f->telemetry;
+	const struct ccs_telemetry *t = f->events.telemetry;
 	struct ccs_cc_ack ack = {
 		.rtt_us = rtt_us,
 		.nic_wait_us = nic_wait_us,
@@ -277,7 +277,7 @@ void ccs_flow_cc_on_ack(struct ccs_flow *f, double rtt_us, double nic_wait_us, d
 	ccs_float_end(&env);
 	CCS_PROBE4(ack, f->stats.qp_num, (int64_t)(rtt_us * 1e3), (int64_t)bytes, f->inflight);
 	apply_rate(f, now_ns);
-	if (f->sink)
+	if (f->events.sink)
 		pass_to_sink(f, CCS_CC_EVENT_ACK, &ack, 0);
 }
 
@@ -289,8 +289,8 @@ void ccs_flow_advise(struct ccs_flow *f, uint64_t now_ns)
 {
 	if (!(f->cc.ops->needs & CCS_NEEDS_ADVICE))
 		return;
-	if (f->ramping && f->sent) {
-		ccs_slow_start_end(&f->slow_start, (double)f->max_inflight);
+	if (f->ramp.ramping && f->sent) {
+		ccs_slow_start_end(&f->rtt.slow_start, (double)f->gate.max_inflight);
 		ccs_rtt_copy_slow_start(f);
 	}
 	ccs_flow_cc_on_ack(f, 0, 0, 0, now_ns);

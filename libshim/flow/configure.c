@@ -14,12 +14,12 @@ static void restart(struct ccs_flow *f, const struct ccs_cc_spec *spec, struct c
 		    uint64_t now_ns)
 {
 	ccs_rtt_restart(f, now_ns);
-	if (!f->base_given)
+	if (!f->user.base_rtt)
 		path.base_rtt_us = DEFAULT_BASE_RTT_US;
-	f->message = f->longest = f->shorter = 0;
-	f->losses = 0;
+	f->message.len = f->message.longest = f->message.shorter = 0;
+	f->learned.losses = 0;
 	/* Without enforcement there is no window to grow. */
-	ccs_slow_start_begin(&f->slow_start, f->enforce);
+	ccs_slow_start_begin(&f->rtt.slow_start, f->user.enforce);
 	ccs_flow_derive_limits(f, &path);
 	ccs_flow_cc_start(f, spec, &path, now_ns);
 }
@@ -28,20 +28,20 @@ static void restart(struct ccs_flow *f, const struct ccs_cc_spec *spec, struct c
 static void apply_settings(struct ccs_flow *f, const struct ccs_flow_config *conf,
 			   struct ccs_cc_path *path)
 {
-	f->epoch_ns = conf->epoch_ns;
-	f->clock_cost_ns = (uint16_t)ccs_min(1e3 * conf->clock_cost_us, UINT16_MAX);
-	f->max_rate = conf->max_rate;
-	f->split = conf->split;
-	f->enforce = conf->enforce;
-	f->base_given = conf->base_rtt_us > 0;
-	f->segment_given = conf->segment > 0;
-	f->max_inflight_given = conf->max_inflight > 0;
-	if (f->base_given)
+	f->events.epoch_ns = conf->epoch_ns;
+	f->user.clock_cost_ns = (uint16_t)ccs_min(1e3 * conf->clock_cost_us, UINT16_MAX);
+	f->user.max_rate = conf->max_rate;
+	f->user.split = conf->split;
+	f->user.enforce = conf->enforce;
+	f->user.base_rtt = conf->base_rtt_us > 0;
+	f->user.segment = conf->segment > 0;
+	f->user.max_inflight = conf->max_inflight > 0;
+	if (f->user.base_rtt)
 		path->base_rtt_us = conf->base_rtt_us;
-	if (f->segment_given)
-		f->segment = (uint32_t)ccs_min(conf->segment, UINT32_MAX);
-	if (f->max_inflight_given)
-		f->max_inflight = (uint64_t)conf->max_inflight;
+	if (f->user.segment)
+		f->segments.len = (uint32_t)ccs_min(conf->segment, UINT32_MAX);
+	if (f->user.max_inflight)
+		f->gate.max_inflight = (uint64_t)conf->max_inflight;
 	path->line_rate = conf->line_rate;
 	path->rtt_jitter_us = conf->rtt_jitter_us;
 }
@@ -54,9 +54,9 @@ int ccs_flow_init(struct ccs_flow *f, const struct ccs_flow_config *conf,
 
 	if (ccs_send_queue_init(f, wr_limit, seg_limit))
 		return -1;
-	ccs_pacing_seed(&f->pacing, conf->seed);
+	ccs_pacing_seed(&f->gate.pacing, conf->seed);
 	apply_settings(f, conf, &path);
-	f->sink = conf->sink;
+	f->events.sink = conf->sink;
 	restart(f, spec, path, now_ns);
 	return 0;
 }
@@ -64,26 +64,26 @@ int ccs_flow_init(struct ccs_flow *f, const struct ccs_flow_config *conf,
 void ccs_flow_destroy(struct ccs_flow *f)
 {
 	ccs_send_queue_destroy(f);
-	ccs_pool_free(f->rtt, 1, sizeof(*f->rtt));
-	f->rtt = NULL;
+	ccs_pool_free(f->rtt.hist, 1, sizeof(*f->rtt.hist));
+	f->rtt.hist = NULL;
 }
 
 /* Slow start ends with a change to mode observe; it does not start a second time. */
 void ccs_flow_configure(struct ccs_flow *f, const struct ccs_flow_config *conf,
 			const struct ccs_cc_spec *spec, uint64_t now_ns)
 {
-	const bool base_given = f->base_given;
+	const bool base_given = f->user.base_rtt;
 	struct ccs_cc_path path = f->cc.path;
 
 	apply_settings(f, conf, &path);
-	if (!f->sent || path.line_rate != f->cc.path.line_rate || f->base_given < base_given) {
+	if (!f->sent || path.line_rate != f->cc.path.line_rate || f->user.base_rtt < base_given) {
 		restart(f, spec, path, now_ns);
 		return;
 	}
-	if (f->base_given)
-		f->base_samples = CCS_RTT_BASE_SAMPLES;
-	if (!f->enforce)
-		ccs_slow_start_end(&f->slow_start, (double)f->max_inflight);
+	if (f->user.base_rtt)
+		f->learned.base_samples = CCS_RTT_BASE_SAMPLES;
+	if (!f->user.enforce)
+		ccs_slow_start_end(&f->rtt.slow_start, (double)f->gate.max_inflight);
 	ccs_flow_derive_limits(f, &path);
 	ccs_flow_cc_fire_timers(f, now_ns);
 	ccs_flow_cc_repath(f, &path);

@@ -120,93 +120,113 @@ struct ccs_flow {
 	 * waiting. Segments in flight: [seg_tail, seg_head). */
 	uint64_t wr_tail, wr_next, wr_head;
 	uint64_t seg_tail, seg_head;
-	struct ccs_seg *seg;             /* the ring in use: `ring`, or `first` alone */
+	struct ccs_seg *seg;             /* the ring in use: queue.ring, or `first` alone */
 	uint32_t seg_mask, seg_base;     /* its size - 1; the number at which it was last empty */
 	uint64_t inflight;               /* bytes */
 
-	struct ccs_seg first;            /* while no other is in flight: in a line that is used anyway */
+	struct ccs_seg first;            /* a lone segment in flight: in a line that is used anyway */
 	uint64_t pending_bytes;          /* acknowledged since the algorithm's last update */
-	uint32_t unsignalled;            /* segments since the last signalled one */
-	uint16_t fastpath_bytes;         /* budget of runs (run.h), with fastpath_wrs */
-	uint8_t fastpath_wrs;            /* 0 while a WR waits, and in other states than RUN */
-	uint8_t untimed;                 /* segments since the last timed one, up to 255 */
+	uint32_t unsignalled;            /* segments since the last signalled segment */
+	struct {
+		uint16_t bytes;
+		uint8_t wrs;             /* 0 while a WR waits, and in other states than RUN */
+	} budget;                        /* WRs and bytes that runs may still take (run.h) */
 
 	enum ccs_flow_state state : 8;
-	bool split : 1, enforce : 1;     /* the user's, as the next three */
-	bool base_given : 1, segment_given : 1, max_inflight_given : 1;
-	bool ramping : 1;                /* slow start; a copy, as `draining` and `window` */
-	bool draining : 1;               /* the queue that ended slow start drains */
 	bool paced : 1;                  /* a segment waits for its release time alone */
 	bool reuses_silently : 1;        /* the device reuses entries without a completion */
 	bool skip_gate : 1;              /* the next segment goes to the device at once */
-	bool growable : 1;               /* seg_limit is less than the device's queue */
+	bool growable : 1;               /* queue.seg_limit is less than the device's queue */
 	bool followed : 1;               /* the algorithm or a sink wants an event per segment */
-	bool withholds : 1;              /* wr_withheld is not 0 */
-	uint8_t losses : 3;              /* recent ones, each within seconds of the former */
-	uint8_t base_samples : 4;        /* of the first CCS_RTT_BASE_SAMPLES */
-	uint8_t imprecise_samples : 4;   /* of the first ones, those too imprecise to learn from */
-	uint32_t timed;                  /* in flight, whose completion's time is wanted */
+	bool withholds : 1;              /* queue.withheld is not 0 */
+	uint8_t untimed;                 /* segments since the last timed segment, up to 255 */
+	uint32_t timed;                  /* timed segments in flight */
 	uint64_t unsignalled_bytes;
 	uint64_t sent;                   /* bytes handed over in the flow's life */
 	struct ccs_flow_stats stats;
 
 	uint64_t next_offset;            /* bytes of wr_next already handed over */
-	uint32_t wr_mask, wr_limit;      /* ring size - 1, entries that may be used of it now */
-	struct ccs_seg *ring;            /* the ring of WRs is before it, backwards */
-	uint32_t seg_limit;
-	uint32_t wr_base;                /* the number at which the ring of WRs was last empty */
-	uint32_t timed_sent;             /* lower half of `sent` when one was last timed */
-	uint32_t segment;                /* bytes: on this path, at line rate */
-	uint32_t split_len;              /* of segments that WRs are split into: shorter if slow */
-	uint32_t reads;                  /* outstanding READs and atomics */
-	uint16_t max_reads;
-	uint16_t clock_cost_ns;          /* the user's: what reading the clock takes, up to 65 us */
-	double window;                   /* bytes; max_inflight after slow start */
+	struct {
+		uint32_t wr_mask;        /* size of the ring of WRs - 1 */
+		uint32_t wr_limit;       /* WRs that may be in it now */
+		struct ccs_seg *ring;    /* the segments' ring; the ring of WRs precedes it, backwards */
+		uint32_t seg_limit;      /* entries of the device's queue that may be used now */
+		uint32_t wr_base;        /* the number at which the ring of WRs was last empty */
+		uint32_t seg_max;        /* entries of the device's queue */
+		uint32_t ring_mask;      /* size of the segments' ring - 1 */
+		uint16_t withheld;       /* completed WRs that the application has not polled */
+	} queue;
+	struct {
+		uint32_t len;            /* bytes of a segment: on this path, at line rate */
+		uint32_t split_len;      /* bytes that WRs are split into: less on a slow flow */
+	} segments;
+	struct {
+		uint64_t bytes;          /* part of `sent` that arrives here */
+		uint32_t outstanding;    /* READs and atomics */
+		uint16_t max;            /* limit of `outstanding` */
+	} reads;
+	struct {
+		double max_rate;         /* bit/s */
+		uint16_t clock_cost_ns;  /* of reading the clock, up to 65 us */
+		bool split : 1, enforce : 1;
+		bool base_rtt : 1, segment : 1, max_inflight : 1; /* given, not derived */
+	} user;                          /* settings */
+	struct {
+		double window;           /* bytes; max_inflight after slow start */
+		bool ramping : 1;
+		bool draining : 1;       /* the queue that ended slow start drains */
+	} ramp;                          /* copies of slow start's state */
+	struct {
+		uint8_t losses : 3;      /* recent losses */
+		uint8_t base_samples : 4;      /* samples of the base RTT, up to CCS_RTT_BASE_SAMPLES */
+		uint8_t imprecise_samples : 4; /* samples too imprecise for it, up to the same */
+	} learned;
+	uint32_t timed_sent;             /* lower half of `sent` at the last timed segment */
 	uint64_t gated_since_ns;         /* 0: no WR is waiting */
-	double max_rate;                 /* bit/s, the user's limit */
 
-	/* The algorithm, with what is known of the path; called by cc_events.c only. */
+	/* The algorithm, with the known properties of the path; called by cc_events.c only. */
 	struct ccs_cc cc;
 
-	/* The gate (send_queue.c). */
-	uint64_t max_inflight;           /* bytes outstanding */
-	uint64_t nic_free_ns;            /* rtt.c: when the modelled NIC is idle again */
-	struct ccs_pacing pacing;
-	uint32_t uncharged;              /* bytes of former fast-path budgets, not paced yet */
-	uint16_t granted;                /* of fastpath_bytes, before any were used */
-	uint16_t wr_withheld;            /* entries that wr_limit lacks now */
-	uint32_t internal;               /* in flight, whose completion only we get */
-	uint32_t seg_max;                /* entries of the device's queue: the most of seg_limit */
-	uint32_t ring_mask;              /* size of `ring` - 1 */
+	struct {
+		uint64_t max_inflight;   /* bytes outstanding */
+		uint64_t nic_free_ns;    /* when the modelled NIC is idle again (rtt.c) */
+		struct ccs_pacing pacing;
+		uint32_t uncharged;      /* bytes of earlier budgets that pacing has not charged */
+		uint16_t granted;        /* budget.bytes when it was granted */
+	} gate;                          /* of send_queue.c */
+	uint32_t internal;               /* segments in flight whose completion is internal */
 
-	/* Events for the algorithm (cc_events.c). */
-	uint64_t origin_ns;              /* of the algorithm's time */
-	int64_t epoch_ns;                /* UTC less the flow's clock */
-	uint64_t last_event_ns;          /* time of the algorithm's last event */
-	ccs_flow_sink *sink;             /* NULL: none */
-	const struct ccs_telemetry *telemetry; /* the latest, owned by the caller; NULL: none */
-	uint64_t read;                   /* bytes of `sent` that are READs: they arrive here */
+	struct {
+		uint64_t origin_ns;      /* origin of the algorithm's time */
+		int64_t epoch_ns;        /* UTC less the flow's clock */
+		uint64_t last_ns;        /* time of the last event */
+		ccs_flow_sink *sink;     /* NULL: none */
+		const struct ccs_telemetry *telemetry; /* the latest, owned by the caller, or NULL */
+	} events;                        /* for the algorithm (cc_events.c) */
 
-	/* The longest unsplit message (configure.c). */
-	uint32_t message;                /* bytes: the longest one of the recent past */
-	uint32_t shorter, longest;       /* timed segments in a row that are shorter; the longest */
+	struct {
+		uint32_t len;            /* bytes of the longest message of the recent past */
+		uint32_t shorter;        /* timed segments in a row that were shorter */
+		uint32_t longest;        /* the longest of these */
+	} message;                       /* unsplit messages (limits.c) */
 
-	/* RTT samples (rtt.c). */
-	float loss_us;                   /* an RTT this long includes a retransmission timeout */
-	uint64_t lost_ns;                /* when the last loss was seen */
-	uint64_t updated_ns;             /* when the algorithm got its last sample */
-	struct ccs_slow_start slow_start;
-	struct ccs_base_rtt base_rtt;
-	struct ccs_rtt_outlier outlier;
-	struct ccs_rnr_filter rnr;
-	struct ccs_control_state control;
-	struct ccs_hist *rtt;            /* ns; NULL before the first sample */
-	struct ccs_stats_rtt *shown;     /* a copy for other processes; NULL: none */
+	struct {
+		float loss_us;           /* an RTT this long includes a retransmission timeout */
+		uint64_t lost_ns;        /* time of the last loss */
+		uint64_t updated_ns;     /* time of the algorithm's last sample */
+		struct ccs_slow_start slow_start;
+		struct ccs_base_rtt base;
+		struct ccs_rtt_outlier outlier;
+		struct ccs_rnr_filter rnr;
+		struct ccs_control_state control;
+		struct ccs_hist *hist;   /* ns; NULL before the first sample */
+		struct ccs_stats_rtt *shown; /* a copy for other processes, or NULL */
+	} rtt;                           /* RTT samples (rtt.c) */
 };
 
 _Static_assert(sizeof(struct ccs_flow) <= 1280, "an idle flow is meant to fit 20 cache lines");
 _Static_assert(offsetof(struct ccs_flow, stats.samples) <= 192, "the hot members fit 3 lines");
-_Static_assert(offsetof(struct ccs_flow, cc) <= 320, "what the gate needs fits 5 lines");
+_Static_assert(offsetof(struct ccs_flow, cc) <= 384, "the gate needs 6 lines");
 
 /*
  * Set up a zeroed flow for an application queue of wr_limit and a device queue of seg_limit
@@ -227,7 +247,7 @@ void ccs_flow_set_entries(struct ccs_flow *f, uint32_t entries);
 /* The application's queue. */
 static inline uint32_t ccs_flow_depth(const struct ccs_flow *f)
 {
-	return f->wr_limit + f->wr_withheld;
+	return f->queue.wr_limit + f->queue.withheld;
 }
 
 /*
@@ -236,17 +256,17 @@ static inline uint32_t ccs_flow_depth(const struct ccs_flow *f)
  */
 static inline uint32_t ccs_flow_signal_distance(const struct ccs_flow *f)
 {
-	const uint32_t quarter = (f->seg_limit + 3) / 4;
+	const uint32_t quarter = (f->queue.seg_limit + 3) / 4;
 
-	if (f->seg_limit <= ccs_flow_depth(f))
-		return f->growable ? f->seg_limit : UINT32_MAX;
+	if (f->queue.seg_limit <= ccs_flow_depth(f))
+		return f->growable ? f->queue.seg_limit : UINT32_MAX;
 	return quarter > ccs_flow_depth(f) ? quarter : ccs_flow_depth(f) + 1;
 }
 
 /* True if more would avoid that one of the next n segments waits, or asks for a completion. */
 static inline bool ccs_flow_wants_entries(const struct ccs_flow *f, unsigned n)
 {
-	return f->growable && (f->seg_head + n - f->seg_tail > f->seg_limit ||
+	return f->growable && (f->seg_head + n - f->seg_tail > f->queue.seg_limit ||
 			       f->unsignalled + n >= ccs_flow_signal_distance(f));
 }
 
@@ -264,7 +284,7 @@ void ccs_flow_configure(struct ccs_flow *f, const struct ccs_flow_config *conf,
 void ccs_flow_set_line(struct ccs_flow *f, double line_rate, uint64_t now_ns);
 
 /*
- * flow.loss_us of a QP with this local ACK timeout, on a kernel with such ticks: the least time
+ * flow.rtt.loss_us of a QP with this local ACK timeout, on a kernel with such ticks: the least time
  * after which a device retransmits. 0: never.
  */
 float ccs_flow_loss_us(unsigned timeout, double tick_us);
@@ -273,7 +293,7 @@ float ccs_flow_loss_us(unsigned timeout, double tick_us);
 static inline void ccs_flow_set_state(struct ccs_flow *f, enum ccs_flow_state state)
 {
 	f->state = state;
-	f->fastpath_wrs = 0;
+	f->budget.wrs = 0;
 }
 
 /* Forget everything queued and in flight (modify to RESET); the rate stays. */
@@ -282,7 +302,7 @@ void ccs_flow_reset(struct ccs_flow *f);
 /* The rings start at their beginning whenever they were empty: a shallow queue uses few lines. */
 static inline struct ccs_wr *ccs_flow_wr(const struct ccs_flow *f, uint64_t number)
 {
-	return (struct ccs_wr *)(void *)f->ring - 1 - (((uint32_t)number - f->wr_base) & f->wr_mask);
+	return (struct ccs_wr *)(void *)f->queue.ring - 1 - (((uint32_t)number - f->queue.wr_base) & f->queue.wr_mask);
 }
 
 static inline struct ccs_seg *ccs_flow_seg(const struct ccs_flow *f, uint64_t number)
@@ -292,7 +312,7 @@ static inline struct ccs_seg *ccs_flow_seg(const struct ccs_flow *f, uint64_t nu
 
 static inline bool ccs_flow_full(const struct ccs_flow *f)
 {
-	return f->wr_head - f->wr_tail >= f->wr_limit;
+	return f->wr_head - f->wr_tail >= f->queue.wr_limit;
 }
 
 /*
@@ -301,8 +321,8 @@ static inline bool ccs_flow_full(const struct ccs_flow *f)
  */
 static inline void ccs_flow_set_withheld(struct ccs_flow *f, uint32_t entries)
 {
-	f->wr_limit = ccs_flow_depth(f) - entries;
-	f->wr_withheld = (uint16_t)entries;
+	f->queue.wr_limit = ccs_flow_depth(f) - entries;
+	f->queue.withheld = (uint16_t)entries;
 	f->withholds = entries;
 }
 
@@ -310,19 +330,19 @@ static inline void ccs_flow_withhold(struct ccs_flow *f, uint64_t entries)
 {
 	uint64_t left;
 
-	if (!entries || f->wr_withheld + entries > UINT16_MAX)
+	if (!entries || f->queue.withheld + entries > UINT16_MAX)
 		return;
-	ccs_flow_set_withheld(f, f->wr_withheld + (uint32_t)entries);
-	left = f->wr_limit - (f->wr_head - f->wr_tail);
-	if (f->fastpath_wrs > left) /* the budget has counted them as free */
-		f->fastpath_wrs = (uint8_t)left;
+	ccs_flow_set_withheld(f, f->queue.withheld + (uint32_t)entries);
+	left = f->queue.wr_limit - (f->wr_head - f->wr_tail);
+	if (f->budget.wrs > left) /* the budget has counted them as free */
+		f->budget.wrs = (uint8_t)left;
 }
 
 static inline void ccs_flow_free_polled(struct ccs_flow *f, uint32_t wr_end)
 {
 	const uint32_t left = (uint32_t)f->wr_tail - wr_end; /* many, if it is from before a reset */
 
-	if (left < f->wr_withheld)
+	if (left < f->queue.withheld)
 		ccs_flow_set_withheld(f, left);
 }
 
@@ -359,9 +379,9 @@ static inline void ccs_flow_use_ring(struct ccs_flow *f)
 {
 	if (f->seg != &f->first)
 		return;
-	f->ring[0] = f->first;
-	f->seg = f->ring;
-	f->seg_mask = f->ring_mask;
+	f->queue.ring[0] = f->first;
+	f->seg = f->queue.ring;
+	f->seg_mask = f->queue.ring_mask;
 }
 
 /* The next free entry of the ring. */
@@ -463,7 +483,7 @@ void ccs_flow_switch(struct ccs_flow *f, const struct ccs_cc_spec *spec, uint64_
 void ccs_flow_set_rate(struct ccs_flow *f, double rate, uint64_t now_ns);
 
 /*
- * f->telemetry is new and advises a rate: it applies from now on, not with the next completion.
+ * f->events.telemetry is new and advises a rate: it applies from now on, not with the next completion.
  * Call ccs_flow_next or ccs_flow_wait afterwards: the gate may have opened.
  */
 void ccs_flow_advise(struct ccs_flow *f, uint64_t now_ns);
@@ -479,7 +499,7 @@ static inline double ccs_flow_rate(const struct ccs_flow *f)
 {
 	const double rate = f->cc.out.rate;
 
-	return rate > 0 && rate < f->max_rate ? rate : f->max_rate;
+	return rate > 0 && rate < f->user.max_rate ? rate : f->user.max_rate;
 }
 
 /* True if nothing slows the flow but the line. */

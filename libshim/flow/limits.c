@@ -23,7 +23,7 @@ static double segment_rate(const struct ccs_flow *f, double line_rate)
 	const struct ccs_cc *cc = &f->cc;
 	const bool by_segments = cc->ops && cc->ops->needs == CCS_NEEDS_RTT && cc->out.window > 0;
 
-	return f->losses > by_segments ? ccs_min(line_rate, ccs_flow_rate(f)) : line_rate;
+	return f->learned.losses > by_segments ? ccs_min(line_rate, ccs_flow_rate(f)) : line_rate;
 }
 
 /*
@@ -40,14 +40,14 @@ static double derive_max_inflight(double line_rate, double rtt_us, double segmen
 
 void ccs_flow_derive_limits(struct ccs_flow *f, struct ccs_cc_path *path)
 {
-	if (!f->segment_given)
-		f->segment = ccs_flow_segment_len(f, segment_rate(f, path->line_rate));
-	f->split_len = f->segment;
-	path->segment = ccs_max(f->segment, f->message);
-	if (!f->max_inflight_given)
-		f->max_inflight = (uint64_t)derive_max_inflight(
+	if (!f->user.segment)
+		f->segments.len = ccs_flow_segment_len(f, segment_rate(f, path->line_rate));
+	f->segments.split_len = f->segments.len;
+	path->segment = ccs_max(f->segments.len, f->message.len);
+	if (!f->user.max_inflight)
+		f->gate.max_inflight = (uint64_t)derive_max_inflight(
 			path->line_rate, path->base_rtt_us + path->rtt_jitter_us, path->segment);
-	ccs_slow_start_set_limit(&f->slow_start, path->segment, (double)f->max_inflight);
+	ccs_slow_start_set_limit(&f->rtt.slow_start, path->segment, (double)f->gate.max_inflight);
 	ccs_rtt_copy_slow_start(f);
 }
 
@@ -55,7 +55,7 @@ void ccs_flow_update_segment(struct ccs_flow *f)
 {
 	struct ccs_cc_path path = f->cc.path;
 
-	if (f->segment_given)
+	if (f->user.segment)
 		return;
 	ccs_flow_derive_limits(f, &path);
 	if (path.segment != f->cc.path.segment)
@@ -70,14 +70,14 @@ void ccs_flow_learn_message(struct ccs_flow *f, uint64_t len)
 {
 	struct ccs_cc_path path = f->cc.path;
 
-	if (len <= f->segment && !f->message)
+	if (len <= f->segments.len && !f->message.len)
 		return;
-	f->shorter = len < f->message ? f->shorter + 1 : 0;
-	f->longest = (uint32_t)ccs_min(ccs_max(f->shorter > 1 ? f->longest : 0, (double)len), 0x1p31);
-	if (f->longest == f->message || (f->shorter && f->shorter < MESSAGES))
+	f->message.shorter = len < f->message.len ? f->message.shorter + 1 : 0;
+	f->message.longest = (uint32_t)ccs_min(ccs_max(f->message.shorter > 1 ? f->message.longest : 0, (double)len), 0x1p31);
+	if (f->message.longest == f->message.len || (f->message.shorter && f->message.shorter < MESSAGES))
 		return;
-	f->message = f->longest > f->segment ? f->longest : 0;
-	f->shorter = f->longest = 0;
+	f->message.len = f->message.longest > f->segments.len ? f->message.longest : 0;
+	f->message.shorter = f->message.longest = 0;
 	ccs_flow_derive_limits(f, &path);
 	ccs_flow_cc_repath(f, &path);
 }

@@ -26,14 +26,14 @@
 
 void ccs_rtt_restart(struct ccs_flow *f, uint64_t now_ns)
 {
-	ccs_base_rtt_init(&f->base_rtt, now_ns);
-	f->base_samples = f->base_given ? CCS_RTT_BASE_SAMPLES : 0;
-	f->imprecise_samples = 0;
-	ccs_rtt_outlier_init(&f->outlier);
-	ccs_rnr_filter_init(&f->rnr);
-	if (f->rtt)
-		*f->rtt = (struct ccs_hist){ 0 };
-	f->control = (struct ccs_control_state){ 0 };
+	ccs_base_rtt_init(&f->rtt.base, now_ns);
+	f->learned.base_samples = f->user.base_rtt ? CCS_RTT_BASE_SAMPLES : 0;
+	f->learned.imprecise_samples = 0;
+	ccs_rtt_outlier_init(&f->rtt.outlier);
+	ccs_rnr_filter_init(&f->rtt.rnr);
+	if (f->rtt.hist)
+		*f->rtt.hist = (struct ccs_hist){ 0 };
+	f->rtt.control = (struct ccs_control_state){ 0 };
 }
 
 /*
@@ -46,11 +46,11 @@ void ccs_rtt_depart(struct ccs_flow *f, struct ccs_seg *seg, uint64_t now_ns)
 	const double line = f->cc.path.line_rate;
 	const double ns = 8e9 * (double)seg->len / line;
 
-	if (seg->len <= f->segment || !ccs_flow_splits(f, seg->flags))
+	if (seg->len <= f->segments.len || !ccs_flow_splits(f, seg->flags))
 		ccs_flow_learn_message(f, seg->len);
 	seg->post_ns = now_ns;
-	f->nic_free_ns = (f->nic_free_ns > now_ns ? f->nic_free_ns : now_ns) + (uint64_t)ns;
-	seg->depart_ns = f->nic_free_ns;
+	f->gate.nic_free_ns = (f->gate.nic_free_ns > now_ns ? f->gate.nic_free_ns : now_ns) + (uint64_t)ns;
+	seg->depart_ns = f->gate.nic_free_ns;
 }
 
 /* If the slowest link is unknown, assume one MOST_RATIO times slower than the NIC. */
@@ -59,7 +59,7 @@ static double measured_base_us(const struct ccs_flow *f)
 	const double rate = f->cc.path.bottleneck_rate > 0 ? f->cc.path.bottleneck_rate
 							   : f->cc.path.line_rate / MOST_RATIO;
 
-	return ccs_base_rtt_us(&f->base_rtt, 8e6 * f->segment / rate);
+	return ccs_base_rtt_us(&f->rtt.base, 8e6 * f->segments.len / rate);
 }
 
 /*
@@ -69,15 +69,15 @@ static double measured_base_us(const struct ccs_flow *f)
 static void learn_base(struct ccs_flow *f, const struct ccs_seg *seg, double rtt_us,
 		       uint64_t now_ns)
 {
-	const double rest_us = 8e6 * ccs_max(f->segment - (double)seg->len, 0) /
+	const double rest_us = 8e6 * ccs_max(f->segments.len - (double)seg->len, 0) /
 			       f->cc.path.line_rate; /* on the first link after the NIC */
 	struct ccs_cc_path path;
 	double base;
 
-	if (f->base_given || (f->loss_us > 0 && rtt_us >= f->loss_us))
+	if (f->user.base_rtt || (f->rtt.loss_us > 0 && rtt_us >= f->rtt.loss_us))
 		return;
-	ccs_base_rtt_add(&f->base_rtt, rtt_us, rest_us, seg->len >= f->segment, now_ns);
-	if (f->base_samples < CCS_RTT_BASE_SAMPLES && ++f->base_samples < CCS_RTT_BASE_SAMPLES)
+	ccs_base_rtt_add(&f->rtt.base, rtt_us, rest_us, seg->len >= f->segments.len, now_ns);
+	if (f->learned.base_samples < CCS_RTT_BASE_SAMPLES && ++f->learned.base_samples < CCS_RTT_BASE_SAMPLES)
 		return;
 	base = ccs_max(measured_base_us(f), 1);
 	if (fabs(base - f->cc.path.base_rtt_us) <= 0.1 * f->cc.path.base_rtt_us)
@@ -90,7 +90,7 @@ static void learn_base(struct ccs_flow *f, const struct ccs_seg *seg, double rtt
 
 static double idle_rtt_us(const struct ccs_flow *f, double rtt_us)
 {
-	return f->base_given ? f->cc.path.base_rtt_us : ccs_min(measured_base_us(f), rtt_us);
+	return f->user.base_rtt ? f->cc.path.base_rtt_us : ccs_min(measured_base_us(f), rtt_us);
 }
 
 static double segment_us(const struct ccs_flow *f)
@@ -106,7 +106,7 @@ static double limit_us(const struct ccs_flow *f, double rtt_us, double segments)
 
 static bool is_outlier(struct ccs_flow *f, uint64_t number, double rtt_us)
 {
-	const unsigned segments = f->ramping ? QUEUED_SEGMENTS : LATE_SEGMENTS;
+	const unsigned segments = f->ramp.ramping ? QUEUED_SEGMENTS : LATE_SEGMENTS;
 	const struct ccs_rtt_outlier_sample sample = {
 		.rtt_us = rtt_us,
 		.limit_us = limit_us(f, rtt_us, segments),
@@ -115,7 +115,7 @@ static bool is_outlier(struct ccs_flow *f, uint64_t number, double rtt_us)
 		.next_seq = (uint32_t)f->seg_head,
 	};
 
-	return ccs_rtt_is_outlier(&f->outlier, &sample);
+	return ccs_rtt_is_outlier(&f->rtt.outlier, &sample);
 }
 
 /*
@@ -133,13 +133,13 @@ static bool ramp_sample(struct ccs_flow *f, const struct ccs_seg *seg, double rt
 {
 	const double net_us = ccs_max(rtt_us - f->cc.path.rtt_jitter_us, idle_rtt_us(f, rtt_us));
 
-	ccs_slow_start_sample(&f->slow_start, seg->len, net_us + segment_us(f), queued,
-			      (double)f->max_inflight);
+	ccs_slow_start_sample(&f->rtt.slow_start, seg->len, net_us + segment_us(f), queued,
+			      (double)f->gate.max_inflight);
 	ccs_rtt_copy_slow_start(f);
 	if (!slow_start_sets_rate(f))
 		return false;
 	if (queued) {
-		ccs_flow_cc_set_rate(f, ccs_slow_start_drain(&f->slow_start), now_ns);
+		ccs_flow_cc_set_rate(f, ccs_slow_start_drain(&f->rtt.slow_start), now_ns);
 		ccs_rtt_copy_slow_start(f);
 	}
 	return true;
@@ -152,9 +152,9 @@ static bool slow_start_sample(struct ccs_flow *f, const struct ccs_seg *seg, dou
 	const bool queued = rtt_us > limit_us(f, rtt_us, QUEUED_SEGMENTS);
 	bool draining;
 
-	if (f->ramping)
+	if (f->ramp.ramping)
 		return ramp_sample(f, seg, rtt_us, queued, now_ns);
-	draining = ccs_slow_start_is_draining(&f->slow_start, queued);
+	draining = ccs_slow_start_is_draining(&f->rtt.slow_start, queued);
 	ccs_rtt_copy_slow_start(f);
 	return draining;
 }
@@ -191,7 +191,7 @@ static enum ccs_control lost_control(const struct ccs_flow *f)
 		return CCS_CONTROL_AT_LIMIT;
 	if (is_at_floor(f, rate, by_rtt))
 		return CCS_CONTROL_AT_FLOOR;
-	if (by_rtt && !(cc->out.window > 0) && rate >= ccs_min(f->max_rate, cc->path.line_rate))
+	if (by_rtt && !(cc->out.window > 0) && rate >= ccs_min(f->user.max_rate, cc->path.line_rate))
 		return CCS_CONTROL_AT_LIMIT;
 	return CCS_CONTROL_OK;
 }
@@ -203,9 +203,9 @@ static void watch_control(struct ccs_flow *f, double rtt_us, uint64_t now_ns)
 	const bool high = rtt_us > path->base_rtt_us + path->rtt_jitter_us +
 				   HIGH_SEGMENTS * segment_us(f);
 
-	if (f->enforce && (!high || ccs_flow_waiting(f)))
-		ccs_control_sample(&f->control, high ? lost_control(f) : CCS_CONTROL_OK, rtt_us,
-				   f->updated_ns, now_ns);
+	if (f->user.enforce && (!high || ccs_flow_waiting(f)))
+		ccs_control_sample(&f->rtt.control, high ? lost_control(f) : CCS_CONTROL_OK, rtt_us,
+				   f->rtt.updated_ns, now_ns);
 }
 
 static void update_algorithm(struct ccs_flow *f, const struct ccs_seg *seg, double rtt_us,
@@ -218,7 +218,7 @@ static void update_algorithm(struct ccs_flow *f, const struct ccs_seg *seg, doub
 	f->stats.samples++;
 	ccs_flow_cc_on_ack(f, rtt_us, wait_us, (double)f->pending_bytes, now_ns);
 	f->pending_bytes = 0;
-	f->updated_ns = now_ns;
+	f->rtt.updated_ns = now_ns;
 }
 
 /*
@@ -239,18 +239,18 @@ float ccs_flow_loss_us(unsigned timeout, double tick_us)
 static void detect_loss(struct ccs_flow *f, const struct ccs_seg *seg, double rtt_us,
 			uint64_t now_ns)
 {
-	const bool lost = f->loss_us > 0 && rtt_us >= f->loss_us && seg->depart_ns >= f->lost_ns;
-	const bool forgotten = f->losses && now_ns > f->lost_ns + FORGET_NS;
+	const bool lost = f->rtt.loss_us > 0 && rtt_us >= f->rtt.loss_us && seg->depart_ns >= f->rtt.lost_ns;
+	const bool forgotten = f->learned.losses && now_ns > f->rtt.lost_ns + FORGET_NS;
 
 	if (forgotten)
-		f->losses = 0;
+		f->learned.losses = 0;
 	if (lost) {
-		f->lost_ns = now_ns;
+		f->rtt.lost_ns = now_ns;
 		ccs_flow_cc_on_loss(f, now_ns);
-		if (f->losses < LOSSES_MAX)
-			f->losses++;
+		if (f->learned.losses < LOSSES_MAX)
+			f->learned.losses++;
 	}
-	if (f->losses || forgotten)
+	if (f->learned.losses || forgotten)
 		ccs_flow_update_segment(f);
 }
 
@@ -281,12 +281,12 @@ static void record_shown(struct ccs_stats_rtt *shown, uint64_t ns)
 
 static void record(struct ccs_flow *f, double rtt_us)
 {
-	if (f->shown)
-		record_shown(f->shown, (uint64_t)(rtt_us * 1e3));
-	if (!f->rtt)
-		f->rtt = ccs_pool_calloc(1, sizeof(*f->rtt));
-	if (f->rtt)
-		ccs_hist_record(f->rtt, (uint64_t)(rtt_us * 1e3));
+	if (f->rtt.shown)
+		record_shown(f->rtt.shown, (uint64_t)(rtt_us * 1e3));
+	if (!f->rtt.hist)
+		f->rtt.hist = ccs_pool_calloc(1, sizeof(*f->rtt.hist));
+	if (f->rtt.hist)
+		ccs_hist_record(f->rtt.hist, (uint64_t)(rtt_us * 1e3));
 	else
 		f->stats.unrecorded++;
 }
@@ -315,7 +315,7 @@ static double measured_rtt_us(struct ccs_flow *f, const struct ccs_seg *seg,
 	const bool precise = span_ns <= 500 * ccs_max(late_us, base_us);
 
 	if (seg->flags & CCS_WR_RECV)
-		late_us = ccs_rnr_filter_us(&f->rnr, late_us, limit_us(f, late_us, LATE_SEGMENTS));
+		late_us = ccs_rnr_filter_us(&f->rtt.rnr, late_us, limit_us(f, late_us, LATE_SEGMENTS));
 	if (span_ns <= 500 * idle_rtt_us(f, late_us))
 		rtt_us = late_us;
 	else
@@ -324,8 +324,8 @@ static double measured_rtt_us(struct ccs_flow *f, const struct ccs_seg *seg,
 	if (precise) {
 		record(f, late_us);
 		learn_base(f, seg, late_us, done->latest_ns);
-	} else if (f->imprecise_samples < CCS_RTT_BASE_SAMPLES) {
-		f->imprecise_samples++;
+	} else if (f->learned.imprecise_samples < CCS_RTT_BASE_SAMPLES) {
+		f->learned.imprecise_samples++;
 	}
 	return rtt_us;
 }
@@ -342,11 +342,11 @@ void ccs_rtt_sample(struct ccs_flow *f, const struct ccs_seg *seg, const struct 
 
 	ccs_flow_fastpath_revoke(f);
 	detect_loss(f, seg, rtt_us, done->latest_ns);
-	if (counts && (f->ramping || f->draining) &&
+	if (counts && (f->ramp.ramping || f->ramp.draining) &&
 	    slow_start_sample(f, seg, rtt_us, done->latest_ns))
 		return;
-	if (!counts && done->more && f->ramping) {
-		ccs_slow_start_grow(&f->slow_start, seg->len);
+	if (!counts && done->more && f->ramp.ramping) {
+		ccs_slow_start_grow(&f->rtt.slow_start, seg->len);
 		ccs_rtt_copy_slow_start(f);
 	}
 
@@ -354,7 +354,7 @@ void ccs_rtt_sample(struct ccs_flow *f, const struct ccs_seg *seg, const struct 
 	f->pending_bytes += seg->len;
 	if (!counts)
 		return;
-	if (f->pending_bytes >= f->segment ||
-	    (double)(done->latest_ns - f->updated_ns) >= 1e3 * f->cc.path.base_rtt_us)
+	if (f->pending_bytes >= f->segments.len ||
+	    (double)(done->latest_ns - f->rtt.updated_ns) >= 1e3 * f->cc.path.base_rtt_us)
 		update_algorithm(f, seg, rtt_us, done->latest_ns);
 }

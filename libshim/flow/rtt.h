@@ -15,12 +15,12 @@ void ccs_rtt_depart(struct ccs_flow *f, struct ccs_seg *seg, uint64_t now_ns);
 /* A timed segment has completed. */
 void ccs_rtt_sample(struct ccs_flow *f, const struct ccs_seg *seg, const struct ccs_done *done);
 
-/* After each change of f->slow_start: update the copies that each segment uses. */
+/* After each change of f->rtt.slow_start: update the copies that each segment uses. */
 static inline void ccs_rtt_copy_slow_start(struct ccs_flow *f)
 {
-	f->window = f->slow_start.window;
-	f->ramping = f->slow_start.ramping;
-	f->draining = f->slow_start.drain_samples > 0;
+	f->ramp.window = f->rtt.slow_start.window;
+	f->ramp.ramping = f->rtt.slow_start.ramping;
+	f->ramp.draining = f->rtt.slow_start.drain_samples > 0;
 }
 
 /*
@@ -31,8 +31,8 @@ static inline void ccs_rtt_copy_slow_start(struct ccs_flow *f)
  */
 static inline bool ccs_rtt_may_skip_samples(const struct ccs_flow *f)
 {
-	return (!f->ramping || f->inflight < f->segment / 4) && !f->followed && !f->draining &&
-	       f->base_samples + f->imprecise_samples >= CCS_RTT_BASE_SAMPLES &&
+	return (!f->ramp.ramping || f->inflight < f->segments.len / 4) && !f->followed && !f->ramp.draining &&
+	       f->learned.base_samples + f->learned.imprecise_samples >= CCS_RTT_BASE_SAMPLES &&
 	       f->cc.out.timer_us == INFINITY &&
 	       (ccs_flow_at_line_rate(f) || !(f->cc.ops->needs & CCS_NEEDS_RTT));
 }

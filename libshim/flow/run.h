@@ -51,13 +51,13 @@ bool ccs_flow_run_is_silent(const struct ccs_flow *f, uint64_t bytes);
 /* The number of WRs that may be in a run now. The budget is 0 while a WR waits. */
 static inline unsigned ccs_flow_run_limit(const struct ccs_flow *f, enum ccs_flow_run_kind kind)
 {
-	return kind == CCS_RUN_SIGNALED ? f->fastpath_wrs : ccs_flow_run_other_limit(f, kind);
+	return kind == CCS_RUN_SIGNALED ? f->budget.wrs : ccs_flow_run_other_limit(f, kind);
 }
 
 static inline bool ccs_flow_run_fits(const struct ccs_flow *f, const struct ccs_flow_run *run,
 				     uint64_t len, enum ccs_flow_run_kind kind)
 {
-	return run->bytes + len <= f->fastpath_bytes &&
+	return run->bytes + len <= f->budget.bytes &&
 	       (kind != CCS_RUN_SILENT || ccs_flow_run_is_silent(f, run->bytes + len));
 }
 
@@ -87,8 +87,8 @@ static inline void ccs_flow_run_end(struct ccs_flow *f, const struct ccs_flow_ru
 	const bool signal = kind != CCS_RUN_SILENT;
 	const uint64_t n = run->seg - f->seg_head;
 
-	f->fastpath_wrs -= (uint8_t)n;
-	f->fastpath_bytes -= (uint16_t)run->bytes;
+	f->budget.wrs -= (uint8_t)n;
+	f->budget.bytes -= (uint16_t)run->bytes;
 	f->untimed += (uint8_t)n;
 	f->unsignalled = signal ? 0 : f->unsignalled + (uint32_t)n;
 	f->unsignalled_bytes = signal ? 0 : f->unsignalled_bytes + run->bytes;
@@ -97,8 +97,8 @@ static inline void ccs_flow_run_end(struct ccs_flow *f, const struct ccs_flow_ru
 	f->wr_next = f->wr_head = run->wr;
 	f->seg_head = run->seg;
 	if (kind == CCS_RUN_READ) {
-		f->reads += (uint32_t)n;
-		f->read += run->bytes;
+		f->reads.outstanding += (uint32_t)n;
+		f->reads.bytes += run->bytes;
 	}
 }
 

@@ -14,7 +14,7 @@
 
 static double clock_us(const struct ccs_flow *f)
 {
-	return SEGMENT_CLOCK_READS * f->clock_cost_ns / 1e3;
+	return SEGMENT_CLOCK_READS * f->user.clock_cost_ns / 1e3;
 }
 
 /*
@@ -48,12 +48,12 @@ void ccs_flow_update_split_len(struct ccs_flow *f)
 	const double own = ccs_flow_rate(f) * segment_us(f) / 8e6;
 	const double least = ccs_max(SPLIT_MIN, f->cc.path.line_rate * clock_us(f) / 8e6);
 
-	if (f->segment_given || f->cc.ops->needs == CCS_NEEDS_RTT) {
-		f->split_len = f->segment;
+	if (f->user.segment || f->cc.ops->needs == CCS_NEEDS_RTT) {
+		f->segments.split_len = f->segments.len;
 		return;
 	}
-	while (f->split_len / 2 >= least && f->split_len > own)
-		f->split_len /= 2;
-	while (f->split_len < f->segment && 2 * REGROW * f->split_len <= own)
-		f->split_len *= 2;
+	while (f->segments.split_len / 2 >= least && f->segments.split_len > own)
+		f->segments.split_len /= 2;
+	while (f->segments.split_len < f->segments.len && 2 * REGROW * f->segments.split_len <= own)
+		f->segments.split_len *= 2;
 }

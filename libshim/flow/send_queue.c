@@ -25,38 +25,38 @@ static uint32_t pow2_at_least(uint32_t n)
 
 static size_t rings_size(const struct ccs_flow *f)
 {
-	return ((size_t)f->wr_mask + 1) * sizeof(struct ccs_wr) +
-	       ((size_t)f->ring_mask + 1) * sizeof(struct ccs_seg);
+	return ((size_t)f->queue.wr_mask + 1) * sizeof(struct ccs_wr) +
+	       ((size_t)f->queue.ring_mask + 1) * sizeof(struct ccs_seg);
 }
 
 int ccs_send_queue_init(struct ccs_flow *f, uint32_t wr_limit, uint32_t seg_limit)
 {
 	struct ccs_wr *wrs;
 
-	f->wr_limit = wr_limit;
-	f->wr_mask = pow2_at_least(wr_limit) - 1;
-	f->seg_limit = f->seg_max = seg_limit;
-	f->ring_mask = pow2_at_least(seg_limit) - 1;
-	f->max_reads = UINT16_MAX;
+	f->queue.wr_limit = wr_limit;
+	f->queue.wr_mask = pow2_at_least(wr_limit) - 1;
+	f->queue.seg_limit = f->queue.seg_max = seg_limit;
+	f->queue.ring_mask = pow2_at_least(seg_limit) - 1;
+	f->reads.max = UINT16_MAX;
 	wrs = ccs_pool_calloc(1, rings_size(f));
 	if (!wrs)
 		return -1;
-	f->ring = (struct ccs_seg *)(void *)(wrs + f->wr_mask + 1);
+	f->queue.ring = (struct ccs_seg *)(void *)(wrs + f->queue.wr_mask + 1);
 	ccs_flow_begin_ring(f);
 	return 0;
 }
 
 void ccs_flow_set_entries(struct ccs_flow *f, uint32_t entries)
 {
-	f->seg_limit = entries;
-	f->growable = entries < f->seg_max;
+	f->queue.seg_limit = entries;
+	f->growable = entries < f->queue.seg_max;
 }
 
 void ccs_send_queue_destroy(struct ccs_flow *f)
 {
-	if (f->ring)
-		ccs_pool_free((struct ccs_wr *)(void *)f->ring - (f->wr_mask + 1), 1, rings_size(f));
-	f->ring = NULL;
+	if (f->queue.ring)
+		ccs_pool_free((struct ccs_wr *)(void *)f->queue.ring - (f->queue.wr_mask + 1), 1, rings_size(f));
+	f->queue.ring = NULL;
 }
 
 void ccs_flow_reset(struct ccs_flow *f)
@@ -66,14 +66,14 @@ void ccs_flow_reset(struct ccs_flow *f)
 	f->seg_tail = f->seg_head;
 	f->next_offset = 0;
 	f->inflight = 0;
-	f->reads = 0;
+	f->reads.outstanding = 0;
 	f->timed = 0;
 	f->internal = 0;
 	f->unsignalled = 0;
 	f->unsignalled_bytes = 0;
 	f->gated_since_ns = 0;
 	f->state = CCS_FLOW_RUN;
-	ccs_pacing_forget(&f->pacing);
+	ccs_pacing_forget(&f->gate.pacing);
 }
 
 /* Rare, so that polls need fewer registers. */
@@ -85,7 +85,7 @@ __attribute__((noinline)) void ccs_flow_free_withheld(struct ccs_flow *f)
 uint64_t ccs_flow_accept(struct ccs_flow *f, uint64_t len, uint32_t flags)
 {
 	if (f->wr_head == f->wr_tail)
-		f->wr_base = (uint32_t)f->wr_head;
+		f->queue.wr_base = (uint32_t)f->wr_head;
 	ccs_flow_fastpath_revoke(f);
 	*ccs_flow_wr(f, f->wr_head) = (struct ccs_wr){ .len = len, .flags = flags };
 	return f->wr_head++;
@@ -94,7 +94,7 @@ uint64_t ccs_flow_accept(struct ccs_flow *f, uint64_t len, uint32_t flags)
 /* True if the next segment does not take all that is left of the waiting WR. */
 static bool is_split(const struct ccs_flow *f, const struct ccs_wr *wr)
 {
-	return wr->len - f->next_offset > f->split_len && ccs_flow_splits(f, wr->flags);
+	return wr->len - f->next_offset > f->segments.split_len && ccs_flow_splits(f, wr->flags);
 }
 
 /*
@@ -104,7 +104,7 @@ static bool is_split(const struct ccs_flow *f, const struct ccs_wr *wr)
 static bool measures_path(const struct ccs_flow *f)
 {
 	return ((!f->sent && (f->cc.ops->needs & CCS_NEEDS_RTT)) || f->cc.out.small_next) &&
-	       !f->base_given;
+	       !f->user.base_rtt;
 }
 
 /*
@@ -117,8 +117,8 @@ static int64_t spare_entries(const struct ccs_flow *f)
 	const uint32_t depth = ccs_flow_depth(f);
 	const uint64_t used = f->seg_head - f->seg_tail, handed_over = f->wr_next - f->wr_tail;
 
-	return (int64_t)(f->seg_max - used) -
-	       (f->seg_max > depth ? (int64_t)(depth - handed_over) : 0);
+	return (int64_t)(f->queue.seg_max - used) -
+	       (f->queue.seg_max > depth ? (int64_t)(depth - handed_over) : 0);
 }
 
 /* What the path and the algorithm want in flight, with a quarter for long segments' own time. */
@@ -127,7 +127,7 @@ static double wanted_bytes(const struct ccs_flow *f)
 	const struct ccs_cc_path *path = &f->cc.path;
 	const double rtt_us = 1.25 * (path->base_rtt_us + path->rtt_jitter_us);
 
-	return ccs_min(ccs_flow_window(f), ccs_flow_rate(f) * rtt_us / 8e6 + 3.0 * f->segment);
+	return ccs_min(ccs_flow_window(f), ccs_flow_rate(f) * rtt_us / 8e6 + 3.0 * f->segments.len);
 }
 
 /*
@@ -136,16 +136,16 @@ static double wanted_bytes(const struct ccs_flow *f)
  */
 static uint64_t segment_len(const struct ccs_flow *f, const struct ccs_wr *wr)
 {
-	const uint64_t rest = wr->len - f->next_offset, segment = f->split_len;
+	const uint64_t rest = wr->len - f->next_offset, segment = f->segments.split_len;
 	const double space = wanted_bytes(f) - (double)f->inflight;
 	int64_t left = spare_entries(f);
 	uint64_t len;
 
-	if ((wr->flags & CCS_WR_READ) && f->max_reads - (int64_t)f->reads < left)
-		left = f->max_reads - (int64_t)f->reads;
+	if ((wr->flags & CCS_WR_READ) && f->reads.max - (int64_t)f->reads.outstanding < left)
+		left = f->reads.max - (int64_t)f->reads.outstanding;
 	if (left < 1)
 		left = 1;
-	if (f->segment_given || space <= (double)left * (double)segment)
+	if (f->user.segment || space <= (double)left * (double)segment)
 		return segment;
 	len = ((uint64_t)space / (uint64_t)left + segment - 1) / segment * segment;
 	return len < rest ? len : rest;
@@ -155,13 +155,13 @@ static uint64_t next_len(const struct ccs_flow *f, const struct ccs_wr *wr)
 {
 	if (!is_split(f, wr))
 		return wr->len - f->next_offset;
-	return measures_path(f) && f->split_len > SMALL_BYTES ? SMALL_BYTES : segment_len(f, wr);
+	return measures_path(f) && f->segments.split_len > SMALL_BYTES ? SMALL_BYTES : segment_len(f, wr);
 }
 
 /* No completion would free the device's queue, although the application's queue is not full. */
 static bool would_fill_silently(const struct ccs_flow *f, const struct ccs_seg *seg)
 {
-	return f->unsignalled + 1 >= f->seg_limit &&
+	return f->unsignalled + 1 >= f->queue.seg_limit &&
 	       (!seg->last || f->wr_next + 1 < f->wr_head || !ccs_flow_full(f));
 }
 
@@ -174,14 +174,14 @@ static __attribute__((noinline)) bool
 needs_signal_for_entries(const struct ccs_flow *f, const struct ccs_seg *seg)
 {
 	return (f->reuses_silently && f->unsignalled + 1 >= (ccs_flow_depth(f) + 3) / 4) ||
-	       (f->enforce && f->unsignalled + 1 >= ccs_flow_signal_distance(f)) ||
+	       (f->user.enforce && f->unsignalled + 1 >= ccs_flow_signal_distance(f)) ||
 	       would_fill_silently(f, seg);
 }
 
 /* What leaves at once of a WR that is long enough. */
 static uint32_t usual_len(const struct ccs_flow *f, const struct ccs_seg *seg)
 {
-	return ccs_flow_splits(f, seg->flags) ? f->split_len : f->segment;
+	return ccs_flow_splits(f, seg->flags) ? f->segments.split_len : f->segments.len;
 }
 
 /*
@@ -196,40 +196,40 @@ static bool needs_signal(const struct ccs_flow *f, const struct ccs_seg *seg)
 		return true;
 	if (seg->last && (seg->flags & CCS_WR_SIGNALED))
 		return true;
-	if (!seg->last && seg->len < f->split_len) /* it measures the path */
+	if (!seg->last && seg->len < f->segments.split_len) /* it measures the path */
 		return true;
 	if (needs_signal_for_entries(f, seg))
 		return true;
 	/* The next READ waits for the completion of this one. */
-	if (f->enforce && (seg->flags & CCS_WR_READ) && f->reads + 1 >= f->max_reads)
+	if (f->user.enforce && (seg->flags & CCS_WR_READ) && f->reads.outstanding + 1 >= f->reads.max)
 		return true;
-	return f->enforce && (f->unsignalled_bytes + seg->len >= usual_len(f, seg) ||
-			      !ccs_flow_window_open(f, seg->len + f->segment));
+	return f->user.enforce && (f->unsignalled_bytes + seg->len >= usual_len(f, seg) ||
+			      !ccs_flow_window_open(f, seg->len + f->segments.len));
 }
 
 /* Without a signalled segment in flight, as after observing, no completion can be waited for. */
 static bool may_read(const struct ccs_flow *f)
 {
-	return f->reads < f->max_reads || f->state == CCS_FLOW_FLUSH || !f->enforce ||
+	return f->reads.outstanding < f->reads.max || f->state == CCS_FLOW_FLUSH || !f->user.enforce ||
 	       f->skip_gate || f->unsignalled >= f->seg_head - f->seg_tail;
 }
 
 static bool has_entry(const struct ccs_flow *f, const struct ccs_wr *wr)
 {
-	return f->seg_head - f->seg_tail < f->seg_limit &&
+	return f->seg_head - f->seg_tail < f->queue.seg_limit &&
 	       (!(wr->flags & CCS_WR_READ) || may_read(f)) &&
 	       (!is_split(f, wr) || spare_entries(f) > 0);
 }
 
 static uint64_t release_due_ns(const struct ccs_flow *f, uint64_t now_ns)
 {
-	return ccs_flow_rate(f) == INFINITY ? now_ns : ccs_pacing_due_ns(&f->pacing, now_ns);
+	return ccs_flow_rate(f) == INFINITY ? now_ns : ccs_pacing_due_ns(&f->gate.pacing, now_ns);
 }
 
 /* Sparsely timed WRs at line rate are paced only if the time is known anyway. */
 static bool is_gate_open(const struct ccs_flow *f, uint64_t len, bool sparse, uint64_t now_ns)
 {
-	if (f->state == CCS_FLOW_FLUSH || !f->enforce || f->skip_gate)
+	if (f->state == CCS_FLOW_FLUSH || !f->user.enforce || f->skip_gate)
 		return true;
 	return ccs_flow_window_open(f, len) &&
 	       ((sparse && now_ns == CCS_TIME_UNKNOWN) || release_due_ns(f, now_ns) <= now_ns);
@@ -243,7 +243,7 @@ static bool is_gate_open(const struct ccs_flow *f, uint64_t len, bool sparse, ui
 static bool needs_time(const struct ccs_flow *f, const struct ccs_seg *seg)
 {
 	return seg->signal && (f->untimed + 1 >= UNTIMED_MAX ||
-			       (uint32_t)f->sent - f->timed_sent + seg->len >= f->segment / 4);
+			       (uint32_t)f->sent - f->timed_sent + seg->len >= f->segments.len / 4);
 }
 
 /* The segment is in flight now. */
@@ -265,8 +265,8 @@ static inline void account_sent(struct ccs_flow *f, struct ccs_seg *seg)
 	}
 	f->inflight += seg->len;
 	if (seg->flags & CCS_WR_READ) {
-		f->reads++;
-		f->read += seg->len;
+		f->reads.outstanding++;
+		f->reads.bytes += seg->len;
 	}
 	f->next_offset += seg->len;
 	if (seg->last) {
@@ -282,7 +282,7 @@ static void account_done(struct ccs_flow *f, const struct ccs_seg *seg)
 	f->timed -= seg->depart_ns && seg->signal;
 	f->internal -= seg->internal;
 	f->inflight -= seg->len;
-	f->reads -= !!(seg->flags & CCS_WR_READ);
+	f->reads.outstanding -= !!(seg->flags & CCS_WR_READ);
 }
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -293,7 +293,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 /* Bytes that took the fast path since a segment was charged to pacing. */
 static uint32_t uncharged_bytes(const struct ccs_flow *f)
 {
-	return f->uncharged + f->granted - f->fastpath_bytes;
+	return f->gate.uncharged + f->gate.granted - f->budget.bytes;
 }
 
 /* What pacing lets leave at that time. At line rate, small WRs are not paced. */
@@ -303,7 +303,7 @@ static double paced_bytes(const struct ccs_flow *f, uint64_t now_ns)
 		return INFINITY;
 	if (now_ns == CCS_TIME_UNKNOWN)
 		return -1;
-	return ccs_pacing_credit(&f->pacing, f->segment, now_ns) - uncharged_bytes(f);
+	return ccs_pacing_credit(&f->gate.pacing, f->segments.len, now_ns) - uncharged_bytes(f);
 }
 
 /*
@@ -313,25 +313,25 @@ static double paced_bytes(const struct ccs_flow *f, uint64_t now_ns)
  */
 static void fastpath_grant(struct ccs_flow *f, uint64_t now_ns)
 {
-	const uint64_t entries = least(f->wr_limit - (f->wr_next - f->wr_tail),
-				       f->seg_limit - (f->seg_head - f->seg_tail));
-	const double quarter = f->segment / 4, inflight = (double)f->inflight;
+	const uint64_t entries = least(f->queue.wr_limit - (f->wr_next - f->wr_tail),
+				       f->queue.seg_limit - (f->seg_head - f->seg_tail));
+	const double quarter = f->segments.len / 4, inflight = (double)f->inflight;
 	double bytes = quarter - 1 - ((uint32_t)f->sent - f->timed_sent);
 
 	if (f->wr_next != f->wr_head || f->state != CCS_FLOW_RUN || f->cc.out.small_next ||
 	    !ccs_rtt_may_skip_samples(f))
 		return;
-	if (f->enforce) {
+	if (f->user.enforce) {
 		bytes = ccs_min(bytes, ccs_flow_window(f) - inflight);
 		bytes = ccs_min(bytes, paced_bytes(f, now_ns));
 	}
-	if (f->ramping)
+	if (f->ramp.ramping)
 		bytes = ccs_min(bytes, quarter - inflight);
 	if (bytes < 0 || f->untimed + 1 >= UNTIMED_MAX)
 		return;
-	f->uncharged = uncharged_bytes(f);
-	f->fastpath_wrs = (uint8_t)least(UNTIMED_MAX - 1 - f->untimed, entries);
-	f->fastpath_bytes = f->granted = (uint16_t)ccs_min(bytes, UINT16_MAX);
+	f->gate.uncharged = uncharged_bytes(f);
+	f->budget.wrs = (uint8_t)least(UNTIMED_MAX - 1 - f->untimed, entries);
+	f->budget.bytes = f->gate.granted = (uint16_t)ccs_min(bytes, UINT16_MAX);
 }
 
 /*
@@ -344,13 +344,13 @@ static void time_segment(struct ccs_flow *f, struct ccs_seg *seg, uint64_t now_n
 	const bool at_line_rate = ccs_flow_at_line_rate(f), burst = at_line_rate || f->paced;
 	const uint64_t before = at_line_rate ? 0 : uncharged_bytes(f);
 
-	if (!seg->last && seg->len < f->split_len)
-		ccs_pacing_charge_random(&f->pacing, f->segment, burst, now_ns);
+	if (!seg->last && seg->len < f->segments.split_len)
+		ccs_pacing_charge_random(&f->gate.pacing, f->segments.len, burst, now_ns);
 	else
-		ccs_pacing_charge(&f->pacing, before + seg->len, usual_len(f, seg), burst,
+		ccs_pacing_charge(&f->gate.pacing, before + seg->len, usual_len(f, seg), burst,
 				  now_ns);
-	f->uncharged = 0;
-	f->granted = f->fastpath_bytes;
+	f->gate.uncharged = 0;
+	f->gate.granted = f->budget.bytes;
 	ccs_rtt_depart(f, seg, now_ns);
 	ccs_flow_cc_on_send(f, seg->len, now_ns);
 }
@@ -403,25 +403,25 @@ enum ccs_next ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, const struct cc
 /* The limits of needs_signal() and may_read() for short WRs. */
 unsigned ccs_flow_run_other_limit(const struct ccs_flow *f, enum ccs_flow_run_kind kind)
 {
-	uint64_t limit = f->seg_limit;
+	uint64_t limit = f->queue.seg_limit;
 
 	if (kind == CCS_RUN_READ)
-		return !f->enforce ? f->fastpath_wrs
-				   : (unsigned)least(f->fastpath_wrs,
-						     f->max_reads - least(f->reads, f->max_reads));
-	if (f->enforce || f->growable)
+		return !f->user.enforce ? f->budget.wrs
+				   : (unsigned)least(f->budget.wrs,
+						     f->reads.max - least(f->reads.outstanding, f->reads.max));
+	if (f->user.enforce || f->growable)
 		limit = least(limit, ccs_flow_signal_distance(f));
 	if (f->reuses_silently)
 		limit = least(limit, (ccs_flow_depth(f) + 3) / 4);
 	return limit <= f->unsignalled + 1
-		? 0 : (unsigned)least(limit - f->unsignalled - 1, f->fastpath_wrs);
+		? 0 : (unsigned)least(limit - f->unsignalled - 1, f->budget.wrs);
 }
 
 bool ccs_flow_run_is_silent(const struct ccs_flow *f, uint64_t bytes)
 {
-	return !f->enforce ||
-	       (f->unsignalled_bytes + bytes < f->split_len &&
-		(double)(f->inflight + bytes + f->segment) <= ccs_flow_window(f));
+	return !f->user.enforce ||
+	       (f->unsignalled_bytes + bytes < f->segments.split_len &&
+		(double)(f->inflight + bytes + f->segments.len) <= ccs_flow_window(f));
 }
 
 /* Count again after the newest segments were taken back. */
@@ -455,7 +455,7 @@ void ccs_flow_unsend(struct ccs_flow *f, uint64_t from)
 		fill_entry(f, seg);
 		account_done(f, seg);
 		f->sent -= seg->len;
-		f->read -= seg->flags & CCS_WR_READ ? seg->len : 0;
+		f->reads.bytes -= seg->flags & CCS_WR_READ ? seg->len : 0;
 		f->wr_next = seg->wr;
 		f->next_offset = seg->offset;
 	}
@@ -501,7 +501,7 @@ uint64_t ccs_flow_wait(struct ccs_flow *f, uint64_t now_ns)
 	}
 	if (f->state == CCS_FLOW_SQD || !has_entry(f, wr))
 		return UINT64_MAX;
-	if (f->state == CCS_FLOW_FLUSH || !f->enforce)
+	if (f->state == CCS_FLOW_FLUSH || !f->user.enforce)
 		return now_ns;
 	ccs_flow_cc_fire_timers(f, now_ns);
 	if (!ccs_flow_window_open(f, next_len(f, wr)))
@@ -570,7 +570,7 @@ void ccs_flow_settle(struct ccs_flow *f, bool succeeded)
 	f->seg_tail = ++f->seg_head;
 	f->inflight = 0;
 	f->internal = 0;
-	f->reads = 0;
+	f->reads.outstanding = 0;
 	f->timed = 0;
 	f->unsignalled = 0;
 	f->unsignalled_bytes = 0;
@@ -585,7 +585,7 @@ const struct ccs_seg *ccs_flow_complete_read(struct ccs_flow *f, uint32_t number
 	if ((uint32_t)f->seg_tail != number || f->seg_tail == f->seg_head ||
 	    (seg->flags & mask) != mask)
 		return NULL;
-	f->reads--;
+	f->reads.outstanding--;
 	ccs_flow_end_completed(f, &run);
 	return seg;
 }

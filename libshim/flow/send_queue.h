@@ -11,7 +11,7 @@ void ccs_send_queue_destroy(struct ccs_flow *f);
 /* Whether a WR with those CCS_WR_* leaves in segments, if it is longer than one. */
 static inline bool ccs_flow_splits(const struct ccs_flow *f, uint32_t flags)
 {
-	return (flags & CCS_WR_SPLIT) && f->split && f->enforce && f->state == CCS_FLOW_RUN;
+	return (flags & CCS_WR_SPLIT) && f->user.split && f->user.enforce && f->state == CCS_FLOW_RUN;
 }
 
 /*
@@ -23,9 +23,9 @@ static inline double ccs_flow_window(const struct ccs_flow *f)
 {
 	const double own = f->cc.out.window;
 
-	if (own > 0 && !f->ramping && !f->max_inflight_given)
+	if (own > 0 && !f->ramp.ramping && !f->user.max_inflight)
 		return own;
-	return own > 0 && own < f->window ? own : f->window;
+	return own > 0 && own < f->ramp.window ? own : f->ramp.window;
 }
 
 /*
@@ -41,7 +41,7 @@ static inline bool ccs_flow_window_open(const struct ccs_flow *f, uint64_t len)
 /* Feedback has arrived: the next WR must go through the gate. */
 static inline void ccs_flow_fastpath_revoke(struct ccs_flow *f)
 {
-	f->fastpath_wrs = 0;
+	f->budget.wrs = 0;
 }
 
 #endif

@@ -59,7 +59,7 @@ void open_flow(struct ccs_flow *f, const struct ccs_flow_config *conf, uint32_t 
 
 void end_slow_start(struct ccs_flow *f)
 {
-	ccs_slow_start_end(&f->slow_start, (double)f->max_inflight);
+	ccs_slow_start_end(&f->rtt.slow_start, (double)f->gate.max_inflight);
 	ccs_rtt_copy_slow_start(f);
 }
 
@@ -82,9 +82,9 @@ void one_round_trip(struct ccs_flow *f, uint64_t *now, double rtt_us)
 {
 	uint64_t n;
 
-	ccs_flow_accept(f, f->segment, CCS_WR_SIGNALED);
+	ccs_flow_accept(f, f->segments.len, CCS_WR_SIGNALED);
 	assert_non_null(flow_next(f, *now, &n));
-	*now += f->segment + (uint64_t)(rtt_us * 1e3);
+	*now += f->segments.len + (uint64_t)(rtt_us * 1e3);
 	complete_up_to(f, n, *now);
 }
 

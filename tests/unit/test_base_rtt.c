@@ -75,10 +75,10 @@ static void segment_and_max_inflight_follow_the_base_rtt(void **state)
 	for (int i = 0; i < 32; i++)
 		one_round_trip(&f, &now, i == 5 ? 10 : 14 + i % 3);
 	assert_true(fabs(f.cc.path.base_rtt_us - 10) < 1e-9);
-	assert_true(f.segment >= 4096 && f.segment <= 65536);
-	assert_int_equal(f.segment & (f.segment - 1), 0);
-	assert_true(8e9 * (double)f.segment / 8e9 <= 1e4 * 1.001); /* ser <= base RTT */
-	assert_true(f.max_inflight >= 2 * f.segment);
+	assert_true(f.segments.len >= 4096 && f.segments.len <= 65536);
+	assert_int_equal(f.segments.len & (f.segments.len - 1), 0);
+	assert_true(8e9 * (double)f.segments.len / 8e9 <= 1e4 * 1.001); /* ser <= base RTT */
+	assert_true(f.gate.max_inflight >= 2 * f.segments.len);
 	/* a shorter RTT takes effect at once, a longer one after a while */
 	one_round_trip(&f, &now, 5);
 	assert_true(fabs(f.cc.path.base_rtt_us - 5) < 1e-9);

@@ -148,11 +148,11 @@ static void random_event(struct ccs_flow *f, uint64_t now)
 		break;
 	default:
 		t = random_telemetry(now);
-		f->telemetry = seed_below(8) ? &t : NULL;
+		f->events.telemetry = seed_below(8) ? &t : NULL;
 		f->inflight -= f->inflight ? 4096 : 0;
 		/* a completion may have an earlier time than an event already recorded */
 		ccs_flow_cc_on_ack(f, (double)seed_below(300000) / 1e3, seed_below(3), 4096, now - seed_below(50000));
-		f->telemetry = NULL;
+		f->events.telemetry = NULL;
 	}
 }
 

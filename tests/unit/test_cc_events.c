@@ -126,7 +126,7 @@ static void open_flow(struct ccs_flow *f, double rate, double window, double tim
 	period_us = timer_us;
 	raise = 0;
 	open_as(f, &conf, &recorder);
-	ccs_slow_start_end(&f->slow_start, (double)f->max_inflight);
+	ccs_slow_start_end(&f->rtt.slow_start, (double)f->gate.max_inflight);
 	ccs_rtt_copy_slow_start(f);
 }
 
@@ -225,7 +225,7 @@ static void a_closed_window_waits_for_the_timer_that_may_open_it(void **state)
 	assert_int_equal(ccs_flow_wait(&f, 1000), 100000);
 	ccs_flow_destroy(&f);
 	open_flow(&f, INFINITY, 0, 100);
-	f.window = SEGMENT;
+	f.ramp.window = SEGMENT;
 	ccs_flow_accept(&f, 2 * SEGMENT, CCS_WR_SIGNALED | CCS_WR_SPLIT);
 	assert_non_null(flow_next(&f, 1000, &n));
 	assert_true(ccs_flow_wait(&f, 1000) == UINT64_MAX);
@@ -344,13 +344,13 @@ static void acks_carry_the_latest_telemetry(void **state)
 	open_flow(&f, INFINITY, 0, INFINITY);
 	assert_true(round_trip(&f, &now, 20));
 	assert_true(events.ack.nhops == 0 && events.ack.flows == 0);
-	f.telemetry = &seen;
+	f.events.telemetry = &seen;
 	assert_true(round_trip(&f, &now, 20));
 	assert_ptr_equal(events.ack.hops, seen.hops);
 	assert_true(events.ack.nhops == 2 && events.ack.path == 99 && events.ack.flows == 5);
 	/* from before the flow began */
 	assert_true(events.ack.covers_us > 0 && events.ack.covers_us < 1);
-	seen.covers_ns = f.origin_ns + 2500;
+	seen.covers_ns = f.events.origin_ns + 2500;
 	assert_true(round_trip(&f, &now, 20));
 	assert_true(events.ack.covers_us == 2.5);
 	seen.covers_ns = 0;
@@ -376,7 +376,7 @@ static void a_retransmission_is_one_loss(void **state)
 	uint64_t n[4], now = 1000;
 
 	open_flow(&f, INFINITY, 0, INFINITY);
-	f.loss_us = 1000;
+	f.rtt.loss_us = 1000;
 	assert_true(round_trip(&f, &now, 900));
 	assert_int_equal(count('l'), 0);
 	ccs_flow_accept(&f, 4 * SEGMENT, CCS_WR_SIGNALED | CCS_WR_SPLIT);
@@ -426,15 +426,15 @@ static void slow_start_sets_the_rate_only_for_rtt_algorithms_without_a_window(vo
 		first_rate = period_us = INFINITY;
 		open_as(&f, &conf, rows[i].ops);
 		assert_true(round_trip(&f, &now, 20) && round_trip(&f, &now, 20));
-		assert_true(f.ramping && f.window == 2 * SEGMENT);
+		assert_true(f.ramp.ramping && f.ramp.window == 2 * SEGMENT);
 		assert_int_equal(count('a'), rows[i].led ? 0 : 2);
 		assert_true(round_trip(&f, &now, 60)); /* a queue of ten segments, or a pause */
 		if (rows[i].led) {
-			assert_true(f.ramping && f.window == 2 * SEGMENT);
+			assert_true(f.ramp.ramping && f.ramp.window == 2 * SEGMENT);
 			assert_true(round_trip(&f, &now, 60)); /* a queue */
 		}
-		assert_false(f.ramping);
-		assert_true(f.window == 100 * SEGMENT);
+		assert_false(f.ramp.ramping);
+		assert_true(f.ramp.window == 100 * SEGMENT);
 		assert_int_equal(count('r'), rows[i].led);
 		assert_int_equal(count('a'), rows[i].led ? 0 : 3);
 		ccs_flow_destroy(&f);
@@ -470,7 +470,7 @@ static void timely_does_not_grow_beyond_max_rate(void **state)
 	conf.max_rate = 1e9;
 	conf.base_rtt_us = 0; /* so that parameters are derived again meanwhile */
 	open_as(&f, &conf, &ccs_cc_timely);
-	ccs_slow_start_end(&f.slow_start, (double)f.max_inflight);
+	ccs_slow_start_end(&f.rtt.slow_start, (double)f.gate.max_inflight);
 	ccs_rtt_copy_slow_start(&f);
 	for (unsigned k = 0; k < 300; k++) {
 		while (!round_trip(&f, &now, 20))

@@ -131,7 +131,7 @@ static enum ccs_control after(double rtt_us, unsigned waiting, bool enforce)
 	spy_window = 4096;
 	open_started(&f, &conf);
 	send_for_two_seconds(&f, rtt_us, waiting);
-	now_is = f.control.now;
+	now_is = f.rtt.control.now;
 	ccs_flow_destroy(&f);
 	return now_is;
 }

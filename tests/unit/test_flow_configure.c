@@ -20,7 +20,7 @@ static void segments_grow_with_the_cost_of_reading_the_clock(void **state)
 		conf.line_rate = rows[i].line_rate;
 		conf.clock_cost_us = rows[i].clock_cost_us;
 		open_flow(&f, &conf, 16, 144, 0);
-		assert_true(f.segment == rows[i].segment);
+		assert_true(f.segments.len == rows[i].segment);
 		ccs_flow_destroy(&f);
 	}
 }
@@ -43,7 +43,7 @@ static void path_segment_follows_unsplit_messages(void **state)
 		assert_non_null(flow_next(&f, now, &n));
 		if (i < 60)
 			assert_true(f.cc.path.segment == 40960);
-		assert_int_equal(f.segment, 4096);
+		assert_int_equal(f.segments.len, 4096);
 		now += len + 20000;
 		complete_up_to(&f, n, now);
 		now += 100000;
@@ -101,29 +101,29 @@ static void new_settings_keep_what_was_learned(void **state)
 	spy_rate = INFINITY;
 	spy_window = 0;
 	open_flow(&f, &conf, 16, 144, 0);
-	for (int i = 0; i < 32 || (f.ramping && i < 10000); i++)
+	for (int i = 0; i < 32 || (f.ramp.ramping && i < 10000); i++)
 		one_round_trip(&f, &now, 30);
 	learnt = f.cc.path.base_rtt_us;
-	assert_true(learnt > 25 && learnt < 35 && !f.ramping);
+	assert_true(learnt > 25 && learnt < 35 && !f.ramp.ramping);
 	conf.max_rate = 1e9;
 	conf.rtt_jitter_us = 3;
 	conf.segment = 8192;
 	ccs_flow_configure(&f, &conf, f.cc.spec, now);
-	assert_true(f.cc.path.base_rtt_us == learnt && f.cc.path.rtt_jitter_us == 3 && !f.ramping);
-	assert_true(f.segment == 8192 && f.cc.path.segment == 8192 && ccs_flow_rate(&f) == 1e9);
-	assert_true(f.pacing.rate == 1e9);
+	assert_true(f.cc.path.base_rtt_us == learnt && f.cc.path.rtt_jitter_us == 3 && !f.ramp.ramping);
+	assert_true(f.segments.len == 8192 && f.cc.path.segment == 8192 && ccs_flow_rate(&f) == 1e9);
+	assert_true(f.gate.pacing.rate == 1e9);
 	conf.max_rate = INFINITY;
 	ccs_flow_configure(&f, &conf, f.cc.spec, now);
-	assert_true(isinf(ccs_flow_rate(&f)) && f.pacing.rate == 0.98 * 8e9);
+	assert_true(isinf(ccs_flow_rate(&f)) && f.gate.pacing.rate == 0.98 * 8e9);
 	conf.base_rtt_us = 50;
 	ccs_flow_configure(&f, &conf, f.cc.spec, now);
 	assert_true(f.cc.path.base_rtt_us == 50);
 	conf.base_rtt_us = 0;
 	ccs_flow_configure(&f, &conf, f.cc.spec, now);
-	assert_true(f.base_samples == 0 && f.ramping);
+	assert_true(f.learned.base_samples == 0 && f.ramp.ramping);
 	conf.line_rate = 25e9;
 	ccs_flow_configure(&f, &conf, f.cc.spec, now);
-	assert_true(f.cc.path.line_rate == 25e9 && f.ramping);
+	assert_true(f.cc.path.line_rate == 25e9 && f.ramp.ramping);
 	ccs_flow_destroy(&f);
 }
 
@@ -152,7 +152,7 @@ static void max_rate_binds_only_while_it_is_set(void **state)
 	assert_true(ccs_flow_rate(&f) >= 1e9);
 	conf.max_rate = 1e8;
 	ccs_flow_configure(&f, &conf, &spec, now);
-	assert_true(ccs_flow_rate(&f) <= 1e8 && f.pacing.rate <= 1e8);
+	assert_true(ccs_flow_rate(&f) <= 1e8 && f.gate.pacing.rate <= 1e8);
 	ccs_flow_destroy(&f);
 }
 

@@ -476,7 +476,7 @@ static void check_rate_is_met(unsigned n, double line_rate, double rate, double 
 		open_flow(&driven[i].flow, line_rate, segment, rate, now);
 		release_due(&driven[i], len, now);
 	}
-	end = start + (uint64_t)(8e9 * 500 * fmax(driven[0].flow.segment, 16384) / rate);
+	end = start + (uint64_t)(8e9 * 500 * fmax(driven[0].flow.segments.len, 16384) / rate);
 	while ((now = ccs_timer_wheel_next(&wheel)) <= end)
 		for (struct ccs_timer *t; (t = ccs_timer_wheel_pop(&wheel, now));)
 			release_due(driven_by(t), len, now);
@@ -620,7 +620,7 @@ static void max_rate_limits_pacing(void **state)
 
 	seed_start("max_rate");
 	open_flow(&f, 10e9, 4096, INFINITY, 1000);
-	f.max_rate = 1e9;
+	f.user.max_rate = 1e9;
 	ccs_flow_cc_set_rate(&f, 5e9, 1000);
 	assert_true(ccs_flow_rate(&f) == 1e9 && f.cc.out.rate == 5e9);
 	ccs_flow_accept(&f, 2 * 4096, CCS_WR_SPLIT);

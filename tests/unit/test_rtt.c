@@ -265,10 +265,10 @@ static void poll_between(struct ccs_flow *f, uint64_t *now, uint64_t earliest_ns
 	struct ccs_done done = { .ok = true };
 	uint64_t wr;
 
-	ccs_flow_accept(f, f->segment, CCS_WR_SIGNALED);
+	ccs_flow_accept(f, f->segments.len, CCS_WR_SIGNALED);
 	assert_non_null(flow_next(f, *now, &done.number));
-	done.earliest_ns = *now + f->segment + earliest_ns;
-	done.latest_ns = *now + f->segment + latest_ns;
+	done.earliest_ns = *now + f->segments.len + earliest_ns;
+	done.latest_ns = *now + f->segments.len + latest_ns;
 	ccs_flow_complete(f, &done, &wr);
 	*now = done.latest_ns;
 }
@@ -304,11 +304,11 @@ static void base_rtt_is_learned_despite_rare_polling(void **state)
 	for (int i = 0; i < 32; i++)
 		poll_between(&f, &now, 10000, 3000000);
 	assert_true(f.cc.path.base_rtt_us == 50);
-	assert_null(f.rtt);
+	assert_null(f.rtt.hist);
 	for (unsigned i = 0; i < 32; i++)
 		poll_between(&f, &now, 90000 + i % 6 * 10000, 150000 + i % 6 * 10000);
 	assert_true(fabs(f.cc.path.base_rtt_us - 150) < 1e-9);
-	assert_int_equal(f.rtt->count, 32);
+	assert_int_equal(f.rtt.hist->count, 32);
 	ccs_flow_destroy(&f);
 }
 
@@ -329,10 +329,10 @@ static void without_memory_init_fails_and_rtts_go_unrecorded(void **state)
 	one_round_trip(&f, &now, 20);
 	one_round_trip(&f, &now, 20);
 	no_memory = false;
-	assert_null(f.rtt);
+	assert_null(f.rtt.hist);
 	assert_int_equal(f.stats.unrecorded, 2);
 	one_round_trip(&f, &now, 20);
-	assert_int_equal(f.rtt->count, 1);
+	assert_int_equal(f.rtt.hist->count, 1);
 	ccs_flow_destroy(&f);
 }
 
@@ -346,10 +346,10 @@ static uint32_t segment_after_losses(struct ccs_flow *f, unsigned losses, double
 	spy_rate = rate;
 	spy_window = 0;
 	open_started(f, &conf);
-	f->loss_us = 1000;
+	f->rtt.loss_us = 1000;
 	for (unsigned i = 0; i < losses; i++)
 		one_round_trip(f, &now, 2000);
-	return f->segment;
+	return f->segments.len;
 }
 
 static void a_slow_flow_with_losses_has_shorter_segments(void **state)
@@ -368,7 +368,7 @@ static void a_slow_flow_with_losses_has_shorter_segments(void **state)
 	assert_int_equal(segment_after_losses(&f, 1, 0, 300e6), 4096);
 	assert_true(f.cc.path.segment == 4096);
 	one_round_trip(&f, &now, 20);
-	assert_int_equal(f.segment, 65536); /* ten seconds later */
+	assert_int_equal(f.segments.len, 65536); /* ten seconds later */
 	ccs_flow_destroy(&f);
 }
 
@@ -376,8 +376,8 @@ static uint32_t split_len_at(struct ccs_flow *f, double rate)
 {
 	spy_rate = rate;
 	ccs_flow_cnp(f, 1000000);
-	assert_int_equal(f->segment, 65536);
-	return f->split_len;
+	assert_int_equal(f->segments.len, 65536);
+	return f->segments.split_len;
 }
 
 /* Of 16 KB at least, and without a change for a rate that varies a little. */
@@ -397,7 +397,7 @@ static void a_slow_flow_of_a_fast_link_splits_into_shorter_segments(void **state
 	assert_int_equal(split_len_at(&f, 90e9), 65536);
 	assert_int_equal(split_len_at(&f, 300e6), 16384);
 	assert_int_equal(split_len_at(&f, 100e9), 65536);
-	f.clock_cost_ns = 50; /* 32 readings take as long as 20 KB */
+	f.user.clock_cost_ns = 50; /* 32 readings take as long as 20 KB */
 	assert_int_equal(split_len_at(&f, 300e6), 32768);
 	f.cc.ops = &spy;
 	assert_int_equal(split_len_at(&f, 300e6), 65536); /* RTTs give it its share */
@@ -415,12 +415,12 @@ static void a_single_loss_shortens_no_segments_of_a_window_by_rtts(void **state)
 	spy_rate = 300e6;
 	spy_window = 1e6;
 	open_started(&f, &conf);
-	f.loss_us = 1000;
+	f.rtt.loss_us = 1000;
 	one_round_trip(&f, &now, 2000);
-	assert_int_equal(f.segment, 65536);
+	assert_int_equal(f.segments.len, 65536);
 	now += 2000000;
 	one_round_trip(&f, &now, 2000);
-	assert_int_equal(f.segment, 4096);
+	assert_int_equal(f.segments.len, 4096);
 	ccs_flow_destroy(&f);
 }
 
@@ -434,12 +434,12 @@ static void a_pause_that_is_shorter_than_the_timeout_is_no_loss(void **state)
 	spy_rate = INFINITY;
 	spy_window = 0;
 	open_started(&f, &conf);
-	f.loss_us = ccs_flow_loss_us(14, 10000);
+	f.rtt.loss_us = ccs_flow_loss_us(14, 10000);
 	one_round_trip(&f, &now, 44000);
 	assert_int_equal(f.stats.losses, 0);
 	one_round_trip(&f, &now, 50000);
 	assert_int_equal(f.stats.losses, 1);
-	f.loss_us = ccs_flow_loss_us(14, 1000);
+	f.rtt.loss_us = ccs_flow_loss_us(14, 1000);
 	now += 50000000;
 	one_round_trip(&f, &now, 64000);
 	assert_int_equal(f.stats.losses, 1);

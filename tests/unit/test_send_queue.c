@@ -99,8 +99,8 @@ static struct mwr random_wr(void)
 		CCS_WR_SPLIT, CCS_WR_SPLIT | CCS_WR_READ, CCS_WR_READ, CCS_WR_RECV, 0,
 		CCS_WR_SPLIT | CCS_WR_RECV,
 	};
-	const uint64_t sizes[] = { 0, 1, 100, m.flow.segment - 1, m.flow.segment,
-				   m.flow.segment + 1, 10 * m.flow.segment, seed_below(100000) };
+	const uint64_t sizes[] = { 0, 1, 100, m.flow.segments.len - 1, m.flow.segments.len,
+				   m.flow.segments.len + 1, 10 * m.flow.segments.len, seed_below(100000) };
 	struct mwr wr = { .len = sizes[seed_below(8)], .flags = kinds[seed_below(6)] };
 
 	if (seed_below(3) == 0)
@@ -132,16 +132,16 @@ static void accept_one(void)
 static void check_window(uint64_t len)
 {
 	const struct ccs_flow *f = &m.flow;
-	const double window = f->cc.out.window > 0 ? fmin(f->cc.out.window, (double)f->window)
-						   : (double)f->window;
+	const double window = f->cc.out.window > 0 ? fmin(f->cc.out.window, (double)f->ramp.window)
+						   : (double)f->ramp.window;
 
-	if (f->state == CCS_FLOW_FLUSH || !f->enforce)
+	if (f->state == CCS_FLOW_FLUSH || !f->user.enforce)
 		return;
 	if (awaited_bytes() && (double)(bytes_in_flight() + len) > window)
 		fail_msg("%" PRIu64 " bytes join %" PRIu64 " in flight; the window is %g", len,
 			 bytes_in_flight(), window);
 	if ((m.wr[waiting_from()].flags & CCS_WR_READ) && signalled_in_flight())
-		assert_true(reads_in_flight() < f->max_reads);
+		assert_true(reads_in_flight() < f->reads.max);
 }
 
 static uint64_t timed_in_flight(void)
@@ -159,7 +159,7 @@ static bool hand_over_one(bool timeless)
 	const uint64_t wr = waiting_from();
 	const bool flush = f->state == CCS_FLOW_FLUSH;
 	const bool first = !f->sent && (f->cc.ops->needs & CCS_NEEDS_RTT);
-	const bool small = (first || f->cc.out.small_next) && !f->base_given;
+	const bool small = (first || f->cc.out.small_next) && !f->user.base_rtt;
 	const struct ccs_seg *seg = NULL;
 	uint64_t number, left, want;
 	enum ccs_next next;
@@ -175,12 +175,12 @@ static bool hand_over_one(bool timeless)
 	assert_true(wr < m.kept && f->state != CCS_FLOW_SQD);
 	left = m.wr[wr].len - m.wr[wr].handed;
 	want = left;
-	if ((m.wr[wr].flags & CCS_WR_SPLIT) && f->split && f->enforce && !flush &&
-	    left > f->segment)
-		want = small && f->segment > 256 ? 256 : f->segment;
-	if (f->cc.ops == &ccs_cc_copa && want == f->segment && seg->len == 256 && !f->base_given)
+	if ((m.wr[wr].flags & CCS_WR_SPLIT) && f->user.split && f->user.enforce && !flush &&
+	    left > f->segments.len)
+		want = small && f->segments.len > 256 ? 256 : f->segments.len;
+	if (f->cc.ops == &ccs_cc_copa && want == f->segments.len && seg->len == 256 && !f->user.base_rtt)
 		want = 256; /* a timer asked for it */
-	if (want == f->segment && want < left && !f->segment_given) {
+	if (want == f->segments.len && want < left && !f->user.segment) {
 		/* Longer where the entries would not hold the window. */
 		assert_true(seg->len >= want && (seg->len % want == 0 || seg->len == left));
 		want = seg->len;
@@ -200,7 +200,7 @@ static bool hand_over_one(bool timeless)
 		fail_msg("a completion that the application wants was not asked for");
 	m.wr[wr].handed += want;
 	m.read += m.wr[wr].flags & CCS_WR_READ ? want : 0;
-	assert_int_equal(f->read, m.read);
+	assert_int_equal(f->reads.bytes, m.read);
 	m.wr[wr].whole = want == left;
 	assert_true(m.sent < MAX);
 	m.seg[m.sent++] = (struct mseg){ wr, want, number, seg->last, seg->signal };
@@ -442,10 +442,10 @@ static struct ccs_flow without_budget(const struct ccs_flow *flow)
 {
 	struct ccs_flow f = *flow;
 
-	f.fastpath_wrs = 0;
-	f.fastpath_bytes = f.granted = 0;
-	f.uncharged = 0;
-	f.wr_base = 0;
+	f.budget.wrs = 0;
+	f.budget.bytes = f.gate.granted = 0;
+	f.gate.uncharged = 0;
+	f.queue.wr_base = 0;
 	memset(&f.first, 0, sizeof(f.first));
 	f.seg = NULL;
 	f.seg_mask = 0;
@@ -497,7 +497,7 @@ static bool post_fast_one(void)
 	m.wr[number].handed = wr.len;
 	m.wr[number].whole = true;
 	m.read += wr.flags & CCS_WR_READ ? wr.len : 0;
-	assert_int_equal(m.flow.read, m.read);
+	assert_int_equal(m.flow.reads.bytes, m.read);
 	m.seg[m.sent++] = (struct mseg){ number, wr.len, ccs_flow_newest(&m.flow), true, copy.signal };
 	m.fast++;
 	return true;
@@ -535,9 +535,9 @@ static void random_settings(void)
 	spec = ccs_cc_default_spec(seed_below(2) ? &ccs_cc_timely : &ccs_cc_none);
 	ccs_flow_configure(&m.flow, &conf, seed_below(2) ? &spec : m.flow.cc.spec, m.now);
 	assert_true(ccs_flow_rate(&m.flow) <= conf.max_rate && ccs_flow_rate(&m.flow) > 0);
-	assert_true(m.flow.enforce == conf.enforce && m.flow.split == conf.split);
-	assert_true(conf.segment == 0 || m.flow.segment == conf.segment);
-	assert_true(conf.max_inflight == 0 || (double)m.flow.max_inflight == conf.max_inflight);
+	assert_true(m.flow.user.enforce == conf.enforce && m.flow.user.split == conf.split);
+	assert_true(conf.segment == 0 || m.flow.segments.len == conf.segment);
+	assert_true(conf.max_inflight == 0 || (double)m.flow.gate.max_inflight == conf.max_inflight);
 	assert_true(m.flow.wr_head == before.wr_head && m.flow.seg_head == before.seg_head);
 	assert_true(m.flow.inflight == before.inflight && m.flow.sent == before.sent);
 	m.switches++;
@@ -554,7 +554,7 @@ static void check_invariants(void)
 	uint64_t retired = 0, due;
 
 	assert_int_equal(f->inflight, bytes_in_flight());
-	assert_int_equal(f->reads, reads_in_flight());
+	assert_int_equal(f->reads.outstanding, reads_in_flight());
 	assert_int_equal(ccs_flow_waiting(f), m.kept - from);
 	retired = m.done < m.sent ? m.seg[m.done].wr : from;
 	assert_int_equal(f->wr_head - f->wr_tail, m.kept - retired);
@@ -674,7 +674,7 @@ static void open_random_flow(void)
 	spy_rate = m.small || seed_below(2) ? INFINITY : 1e9 * (double)(1 + seed_below(9));
 	spy_window = windows[seed_below(5)];
 	open_flow(&m.flow, &conf, m.wr_limit, m.seg_limit, m.now);
-	m.flow.max_reads = seed_below(2) ? UINT16_MAX : 1 + (uint16_t)seed_below(4);
+	m.flow.reads.max = seed_below(2) ? UINT16_MAX : 1 + (uint16_t)seed_below(4);
 }
 
 static void random_programs_match_the_model(void **state)

@@ -40,7 +40,7 @@ static void unsignalled_reads_never_block_reads(void **state)
 	spy_rate = INFINITY;
 	spy_window = 0;
 	open_flow(&f, &conf, 16, 144, 1000);
-	f.max_reads = 2;
+	f.reads.max = 2;
 	for (int i = 0; i < 3; i++)
 		ccs_flow_accept(&f, 8, CCS_WR_READ);
 	assert_non_null(flow_next(&f, 1000, &n));
@@ -61,7 +61,7 @@ static void observing_does_not_change_what_the_device_gets(void **state)
 	spy_rate = 1e3;
 	spy_window = 1;
 	open_flow(&f, &conf, 128, 256, 0);
-	f.max_reads = 1;
+	f.reads.max = 1;
 	for (int i = 0; i < 50; i++) {
 		const uint32_t read = i % 2 ? CCS_WR_READ : 0;
 		const struct ccs_seg *seg;
@@ -119,7 +119,7 @@ static void unsignalled_reads_of_observe_mode_block_nothing(void **state)
 	spy_rate = INFINITY;
 	spy_window = 0;
 	open_flow(&f, &conf, 64, 128, 0);
-	f.max_reads = 2;
+	f.reads.max = 2;
 	for (int i = 0; i < 4; i++) {
 		ccs_flow_accept(&f, 100, CCS_WR_SPLIT | CCS_WR_READ);
 		assert_non_null(flow_next(&f, 1000, &n));
@@ -243,7 +243,7 @@ static void rare_polling_does_not_time_every_wr(void **state)
 		assert_true(is_time_needed(&f, 8, CCS_WR_SIGNALED, 1000));
 		complete_between(&f, i, 1000, 1000000);
 	}
-	assert_int_equal(f.base_samples, 0);
+	assert_int_equal(f.learned.base_samples, 0);
 	assert_false(is_time_needed(&f, 8, CCS_WR_SIGNALED, 1000));
 	ccs_flow_destroy(&f);
 }
@@ -300,7 +300,7 @@ static void completed_work_is_counted(void **state)
 	assert_int_equal(f.stats.segments, 4);
 	assert_int_equal(f.stats.wrs, 1);
 	assert_int_equal(f.stats.internal_completions, 3);
-	assert_int_equal(f.rtt->count, 4);
+	assert_int_equal(f.rtt.hist->count, 4);
 	ccs_flow_destroy(&f);
 }
 

@@ -108,15 +108,15 @@ static void a_host_pause_does_not_end_slow_start(void **state)
 	spy_window = 0;
 	open_flow(&f, &conf, 16, 144, 0);
 	ccs_flow_accept(&f, 1 << 20, CCS_WR_SIGNALED | CCS_WR_SPLIT);
-	for (int i = 0; f.ramping; i++) {
-		const double before = f.window;
+	for (int i = 0; f.ramp.ramping; i++) {
+		const double before = f.ramp.window;
 
 		assert_true(i < 40);
 		assert_non_null(flow_next(&f, now, &n));
 		complete_up_to(&f, n, now += 4096 + 20000 + (i % 2 ? 3000000 : 0));
-		assert_true(i % 2 ? f.window == before : f.window > before);
+		assert_true(i % 2 ? f.ramp.window == before : f.ramp.window > before);
 	}
-	assert_true(f.slow_start.lowest_rate > 8e9 * 4096 / 40000 && f.window == 8 * 4096);
+	assert_true(f.rtt.slow_start.lowest_rate > 8e9 * 4096 / 40000 && f.ramp.window == 8 * 4096);
 	ccs_flow_destroy(&f);
 }
 
@@ -180,19 +180,19 @@ static void check_first_queue_beyond(double rtt_jitter_us)
 	ccs_flow_accept(&f, 1 << 20, CCS_WR_SPLIT | CCS_WR_SIGNALED);
 	assert_non_null(flow_next(&f, now, &a));
 	complete_up_to(&f, a, now += 4096 + 20000); /* the unloaded path */
-	assert_true(rate_set == 0 && f.ramping);
+	assert_true(rate_set == 0 && f.ramp.ramping);
 	assert_non_null(flow_next(&f, now, &a));
 	complete_up_to(&f, a, now += 4096 + 20000 + jitter_ns);
-	assert_true(rate_set == 0 && f.ramping);
+	assert_true(rate_set == 0 && f.ramp.ramping);
 	assert_non_null(flow_next(&f, now, &a));
 	now += 4096 + 20000 + jitter_ns + 10 * 4096; /* ten segments of others */
 	complete_up_to(&f, a, now);
-	assert_true(rate_set == 0 && f.ramping && f.window == 2 * 4096);
+	assert_true(rate_set == 0 && f.ramp.ramping && f.ramp.window == 2 * 4096);
 	assert_non_null(flow_next(&f, now, &a));
 	now += 4096 + 20000 + jitter_ns + 10 * 4096;
 	complete_up_to(&f, a, now);
-	assert_false(f.ramping);
-	assert_true(f.window == 16 * 4096);
+	assert_false(f.ramp.ramping);
+	assert_true(f.ramp.window == 16 * 4096);
 	assert_true(fabs(rate_set / (0.5 * 8e9 * 2 * 4096 / (20000 + 11 * 4096)) - 1) < 1e-9);
 	assert_int_equal(ack_count, 0);
 	assert_non_null(flow_next(&f, now, &b));

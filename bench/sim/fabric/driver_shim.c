@@ -119,7 +119,7 @@ static void start(struct sim *s, uint32_t flow)
 			  ns(s)))
 		mem_checked(NULL);
 	if (s->conf->rto_us > 0)
-		f->shim->flow.loss_us = (float)s->conf->rto_us;
+		f->shim->flow.rtt.loss_us = (float)s->conf->rto_us;
 	accept(s, flow);
 	pump(s, flow);
 }
@@ -151,7 +151,7 @@ static void ack(struct sim *s, uint32_t flow, const struct packet *k, uint32_t a
 
 		h->telemetry = (struct ccs_telemetry){ .path = 1, .nhops = r->n };
 		memcpy(h->telemetry.hops, r->hop, r->n * sizeof(*r->hop));
-		h->flow.telemetry = &h->telemetry;
+		h->flow.events.telemetry = &h->telemetry;
 	}
 	if (k->ce)
 		ccs_flow_cnp(&h->flow, ns(s));
@@ -188,7 +188,7 @@ static void advice(struct sim *s, uint32_t flow, const struct packet *k)
 		.covers_ns = r->n ? r->hop[0].ts_ns + 1000 : 0,
 	};
 	memcpy(h->telemetry.hops, r->hop, r->n * sizeof(*r->hop));
-	h->flow.telemetry = &h->telemetry;
+	h->flow.events.telemetry = &h->telemetry;
 	if (s->conf->advise)
 		ccs_flow_advise(&h->flow, ns(s));
 	pump(s, flow);

@@ -119,8 +119,8 @@ static void start(struct sim *s, struct sim_flow *f)
 		abort();
 	}
 	if (s->conf->limit || s->conf->loss > 0)
-		f->flow.loss_us = (float)sim_rto_us(s);
-	f->flow.max_reads = s->conf->max_reads ? (uint16_t)s->conf->max_reads : SIM_READS;
+		f->flow.rtt.loss_us = (float)sim_rto_us(s);
+	f->flow.reads.max = s->conf->max_reads ? (uint16_t)s->conf->max_reads : SIM_READS;
 	name_bottleneck(f, s->conf->path_bottleneck);
 	pump(s, f);
 }
@@ -174,7 +174,7 @@ static void ack(struct sim *s, struct sim_flow *f, const struct segment *seg, do
 	f->telemetry.nhops = sim_telemetry(s, f, seg, f->telemetry.hops);
 	if (s->conf->record_us > 0 && f->telemetry.nhops)
 		f->telemetry.covers_ns = f->telemetry.hops[0].ts_ns + 1000;
-	f->flow.telemetry = &f->telemetry;
+	f->flow.events.telemetry = &f->telemetry;
 	if (s->conf->poll_us > 0) {
 		arrive(s, f, seg);
 		return;
@@ -204,7 +204,7 @@ static void stop(struct sim_flow *f)
 static void advise(struct sim *s, struct sim_flow *f)
 {
 	f->telemetry.advised_rate = f->advised;
-	f->flow.telemetry = &f->telemetry;
+	f->flow.events.telemetry = &f->telemetry;
 	ccs_flow_advise(&f->flow, ns(s));
 	pump(s, f);
 }

@@ -220,19 +220,19 @@ static uint32_t status_of(const struct feedback *fb)
  */
 static bool has_direction_changed(struct feedback *fb, const struct ccs_flow *f)
 {
-	const uint64_t read = f->read - fb->direction_read;
+	const uint64_t read = f->reads.bytes - fb->direction_read;
 	const int64_t bytes = (int64_t)(f->sent - fb->direction_sent);
 	const uint64_t other = fb->inbound ? (uint64_t)bytes - read : read;
 	bool turned;
 
-	if (bytes <= 0 || (fb->direction_known && bytes < DIRECTION_SEGMENTS * (int64_t)f->segment))
+	if (bytes <= 0 || (fb->direction_known && bytes < DIRECTION_SEGMENTS * (int64_t)f->segments.len))
 		return false;
 	turned = fb->direction_known ? 4 * other > 3 * (uint64_t)bytes
 				     : 2 * other > (uint64_t)bytes;
 	fb->inbound ^= turned;
 	fb->direction_known = true;
 	fb->direction_sent = f->sent;
-	fb->direction_read = f->read;
+	fb->direction_read = f->reads.bytes;
 	return turned;
 }
 
@@ -266,8 +266,8 @@ static void process_telemetry(struct qp *qp, uint64_t *now_ns)
 	ccs_qp_telemetry_start(qp, now_ns);
 	if (fb->sent == f->sent)
 		return;
-	atomic_store_explicit(&fb->slot->sent, f->sent - f->read, memory_order_relaxed);
-	atomic_store_explicit(&fb->slot->read, f->read, memory_order_relaxed);
+	atomic_store_explicit(&fb->slot->sent, f->sent - f->reads.bytes, memory_order_relaxed);
+	atomic_store_explicit(&fb->slot->read, f->reads.bytes, memory_order_relaxed);
 	fb->sent = f->sent;
 }
 
@@ -330,11 +330,11 @@ static void replace_slot(struct qp *qp, struct ccs_slot *slot, enum ccs_feedback
 	fb->rate = 0;
 	fb->sent = UINT64_MAX;
 	fb->direction_sent = qp->flow.sent;
-	fb->direction_read = qp->flow.read;
+	fb->direction_read = qp->flow.reads.bytes;
 	fb->direction_known = fb->inbound = false;
 	if (fb->telemetry)
 		*fb->telemetry = (struct qp_telemetry){ 0 };
-	qp->flow.telemetry = fb->telemetry ? &fb->telemetry->now : NULL;
+	qp->flow.events.telemetry = fb->telemetry ? &fb->telemetry->now : NULL;
 	process_status(qp, status, &now_ns);
 	ccs_unlock(&qp->lock);
 	ccs_agent_client_detach(old);

@@ -42,7 +42,7 @@ static inline void ccs_notify_count(struct qp *qp)
 	const bool failing = qp->broken && f->wr_tail != f->wr_head;
 	const bool busy = failing || inflight;
 	const bool internal = f->internal || f->next_offset;
-	const bool unsignalled = inflight && f->unsignalled >= inflight && f->enforce &&
+	const bool unsignalled = inflight && f->unsignalled >= inflight && f->user.enforce &&
 				 !qp->broken && !(e->unsignalled_long &&
 						  qp->unsignalled.end == (uint32_t)f->seg_head);
 

@@ -27,7 +27,7 @@ void ccs_accept_make_room(struct qp *qp, uint64_t n)
 {
 	const struct ccs_flow *f = &qp->flow;
 
-	if (f->wr_head - f->wr_tail + n <= f->wr_limit)
+	if (f->wr_head - f->wr_tail + n <= f->queue.wr_limit)
 		return;
 	ccs_unlock(&qp->lock);
 	ccs_lock(&qp->cq->lock);
@@ -52,9 +52,9 @@ static void set_source(struct qp *qp, uint64_t number, const struct ibv_send_wr 
  */
 static bool may_split(struct qp *qp, const struct ibv_send_wr *wr, uint64_t len)
 {
-	return qp->flow.enforce && qp->flow.split && len <= qp->ctx->max_message &&
+	return qp->flow.user.enforce && qp->flow.user.split && len <= qp->ctx->max_message &&
 	       ccs_mr_covers(qp->ctx, wr) &&
-	       (len <= qp->flow.segment || qp->copy || !ccs_qp_alloc_copies(qp));
+	       (len <= qp->flow.segments.len || qp->copy || !ccs_qp_alloc_copies(qp));
 }
 
 uint32_t ccs_accept(struct qp *qp, const struct ibv_send_wr *wr)

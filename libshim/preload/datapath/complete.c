@@ -64,10 +64,10 @@ static void set_time(const struct qp *qp, const struct shadow_batch *a, int i,
 
 	done->earliest_ns = when.earliest_ns;
 	done->latest_ns = when.latest_ns;
-	if (done->latest_ns < f->base_rtt.window_ns)
-		done->latest_ns = f->base_rtt.window_ns;
-	if (done->latest_ns < f->updated_ns)
-		done->latest_ns = f->updated_ns;
+	if (done->latest_ns < f->rtt.base.window_ns)
+		done->latest_ns = f->rtt.base.window_ns;
+	if (done->latest_ns < f->rtt.updated_ns)
+		done->latest_ns = f->rtt.updated_ns;
 	if (done->earliest_ns > done->latest_ns)
 		done->earliest_ns = done->latest_ns;
 }
@@ -165,7 +165,7 @@ static inline __attribute__((always_inline)) bool
 retire(struct qp *qp, struct shadow_batch *a, int i, uint64_t *wr, uint64_t *len)
 {
 	const struct ibv_wc *wc = &a->wc[i];
-	const enum ccs_control control = qp->flow.control.now;
+	const enum ccs_control control = qp->flow.rtt.control.now;
 	struct ccs_done done = {
 		.ok = wc->status == IBV_WC_SUCCESS,
 		.lost = wc->status == IBV_WC_RETRY_EXC_ERR,
@@ -184,7 +184,7 @@ retire(struct qp *qp, struct shadow_batch *a, int i, uint64_t *wr, uint64_t *len
 	*len = ccs_flow_seg(&qp->flow, done.number)->len;
 	ccs_qp_telemetry_poll(qp);
 	delivered = ccs_flow_complete(&qp->flow, &done, wr);
-	if (__builtin_expect(qp->flow.control.now != control, 0))
+	if (__builtin_expect(qp->flow.rtt.control.now != control, 0))
 		ccs_control_warn(qp);
 	return delivered;
 }

@@ -238,9 +238,9 @@ static void disable_enforcement(struct qp *qp, uint64_t *now_ns)
 	int rc;
 
 	ccs_notify_always_arm(qp->cq);
-	if (!qp->flow.enforce)
+	if (!qp->flow.user.enforce)
 		return;
-	qp->flow.enforce = false;
+	qp->flow.user.enforce = false;
 	ccs_uncontrolled_qp(CCS_UNCONTROLLED_NO_THREAD, qp->real);
 	rc = ccs_emit(qp, now_ns, &refused);
 	if (rc && !ccs_emit_is_full(qp, rc, refused))

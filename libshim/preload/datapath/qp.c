@@ -23,7 +23,7 @@ enum { DEPTH_LEAST = 31 };
 /* Of one block, as wr.h describes it. */
 static size_t copies_size(const struct qp *qp)
 {
-	const size_t n = (size_t)qp->flow.wr_mask + 1;
+	const size_t n = (size_t)qp->flow.queue.wr_mask + 1;
 
 	return n * (sizeof(*qp->copy) + qp->attr.cap.max_inline_data) +
 	       (n + CCS_BATCH) * ccs_max_sge(qp) * sizeof(struct ibv_sge);
@@ -66,13 +66,13 @@ void ccs_qp_set_send_cq(struct qp *qp, bool app)
 bool ccs_qp_add_entries(struct qp *qp)
 {
 	struct ccs_flow *f = &qp->flow;
-	const uint32_t left = f->seg_max - f->seg_limit;
-	const uint32_t more = left < f->seg_limit ? left : f->seg_limit;
+	const uint32_t left = f->queue.seg_max - f->queue.seg_limit;
+	const uint32_t more = left < f->queue.seg_limit ? left : f->queue.seg_limit;
 
 	if (!ccs_shadow_reserve(qp->shadow, more))
 		return false;
 	qp->reserved += more;
-	ccs_flow_set_entries(f, f->seg_limit + more);
+	ccs_flow_set_entries(f, f->queue.seg_limit + more);
 	return true;
 }
 

@@ -42,7 +42,7 @@ uint32_t ccs_qp_bare_depth(const struct ctx *ctx, uint32_t wanted, uint32_t gran
 static inline void ccs_qp_fail(struct qp *qp)
 {
 	ccs_flow_fail(&qp->flow);
-	qp->broken |= qp->flow.enforce && qp->flow.wr_tail < qp->flow.wr_head;
+	qp->broken |= qp->flow.user.enforce && qp->flow.wr_tail < qp->flow.wr_head;
 	qp->failure.flush_seen |= qp->ctx->provider->ignores_in_error; /* so there may be none to see */
 }
 

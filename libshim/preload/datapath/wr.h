@@ -99,32 +99,32 @@ static inline void ccs_wr_build_whole(const struct ibv_send_wr *wr, bool signal,
 
 static inline struct ibv_send_wr *ccs_wr_copy(const struct qp *qp, uint64_t number)
 {
-	return &qp->copy[number & qp->flow.wr_mask];
+	return &qp->copy[number & qp->flow.queue.wr_mask];
 }
 
 /* Behind the copies are their scatter lists, of cap.max_send_sge entries, then those of the
  * segments of a doorbell, then the copies' inline data. */
 static inline struct ibv_sge *ccs_wr_sges(const struct qp *qp, size_t list)
 {
-	return (struct ibv_sge *)(void *)(qp->copy + qp->flow.wr_mask + 1) +
+	return (struct ibv_sge *)(void *)(qp->copy + qp->flow.queue.wr_mask + 1) +
 	       list * ccs_max_sge(qp);
 }
 
 static inline struct ibv_sge *ccs_wr_copy_sge(const struct qp *qp, uint64_t number)
 {
-	return ccs_wr_sges(qp, number & qp->flow.wr_mask);
+	return ccs_wr_sges(qp, number & qp->flow.queue.wr_mask);
 }
 
 /* Of the n-th segment of a doorbell. */
 static inline struct ibv_sge *ccs_wr_segment_sge(const struct qp *qp, uint32_t n)
 {
-	return ccs_wr_sges(qp, (size_t)qp->flow.wr_mask + 1 + n);
+	return ccs_wr_sges(qp, (size_t)qp->flow.queue.wr_mask + 1 + n);
 }
 
 static inline unsigned char *ccs_wr_copy_inline(const struct qp *qp, uint64_t number)
 {
 	return (unsigned char *)ccs_wr_segment_sge(qp, CCS_BATCH) +
-	       (number & qp->flow.wr_mask) * qp->attr.cap.max_inline_data;
+	       (number & qp->flow.queue.wr_mask) * qp->attr.cap.max_inline_data;
 }
 
 /* Token of a WQE: the QP's id in the upper half, the segment's number in the lower. */

@@ -83,7 +83,7 @@ void ccs_wr_batch_unlock_modified(const struct qp *qp)
 void ccs_wr_batch_update_space(const struct qp *qp)
 {
 	if (qp->wr_batch)
-		qp->wr_batch->space = qp->flow.wr_limit -
+		qp->wr_batch->space = qp->flow.queue.wr_limit -
 				    (uint32_t)(qp->flow.wr_head - qp->flow.wr_tail);
 }
 

@@ -124,14 +124,14 @@ static void collect_flow(const struct ccs_flow *f, uint64_t now_ns, struct ccs_s
 {
 	const double line = f->cc.path.line_rate, own = f->cc.out.window;
 
-	out->enforced = f->enforce;
+	out->enforced = f->user.enforce;
 	out->rate = (uint64_t)ccs_min(ccs_flow_rate(f), line);
 	out->min_rate = (uint64_t)ccs_min(f->stats.min_rate, line);
 	out->max_rate = (uint64_t)ccs_min(f->stats.max_rate, line);
 	out->line_rate = (uint64_t)line;
-	out->window = (uint64_t)(own > 0 && own < f->window ? own : f->window);
-	out->max_inflight = f->max_inflight;
-	out->segment = f->segment;
+	out->window = (uint64_t)(own > 0 && own < f->ramp.window ? own : f->ramp.window);
+	out->max_inflight = f->gate.max_inflight;
+	out->segment = f->segments.len;
 	out->inflight = f->inflight;
 	out->queued = ccs_flow_waiting(f);
 	out->queued_bytes = queued_bytes(f);
@@ -158,7 +158,7 @@ void ccs_publish_collect(const struct qp *qp, uint64_t now_ns, struct ccs_stats_
 {
 	const struct ccs_cc *cc = &qp->flow.cc;
 	const bool is_enforcement_off = qp->policy->options.mode == CCS_MODE_ENFORCE &&
-					!qp->flow.enforce;
+					!qp->flow.user.enforce;
 
 	*out = (struct ccs_stats_qp){
 		.generation = qp->stats ? qp->stats->qp.generation : 0,
@@ -178,7 +178,7 @@ void ccs_publish_collect(const struct qp *qp, uint64_t now_ns, struct ccs_stats_
 	TEXT(out->cc, cc->ops->name);
 	TEXT(out->variant, ccs_cc_variant(cc));
 	TEXT(out->feedback, ccs_qp_feedback_state(qp));
-	TEXT(out->control, qp->flow.enforce ? ccs_control_names[qp->flow.control.now] : "");
+	TEXT(out->control, qp->flow.user.enforce ? ccs_control_names[qp->flow.rtt.control.now] : "");
 	collect_flow(&qp->flow, now_ns, out);
 	collect_telemetry(qp->feedback.telemetry, out);
 }
@@ -202,7 +202,7 @@ void ccs_publish_begin(struct qp *qp)
 	ccs_lock(&qp->lock);
 	qp->created_ns = ccs_now_ns();
 	qp->stats = ccs_publish_file() ? ccs_stats_claim_slot() : NULL;
-	qp->flow.shown = qp->stats ? &qp->stats->rtt : NULL;
+	qp->flow.rtt.shown = qp->stats ? &qp->stats->rtt : NULL;
 	ccs_publish(qp, qp->created_ns);
 	ccs_unlock(&qp->lock);
 }
@@ -215,7 +215,7 @@ void ccs_publish_end(struct qp *qp)
 		return;
 	ccs_publish_collect(qp, ccs_now_ns(), &last);
 	ccs_stats_release_slot(qp->stats, &last);
-	qp->flow.shown = NULL;
+	qp->flow.rtt.shown = NULL;
 	qp->stats = NULL;
 	qp->publish_ns = UINT64_MAX;
 }

@@ -78,8 +78,8 @@ static void collect(const struct qp *qp, struct qp_record *out)
 		.fallback_bytes = ccs_qp_feedback_fallback_bytes(qp),
 	};
 	ccs_publish_collect(qp, out->now_ns, &out->shown);
-	for (unsigned i = 0; qp->flow.rtt && i < sizeof(quantiles) / sizeof(quantiles[0]); i++)
-		out->rtt_us[i] = (double)ccs_hist_percentile(qp->flow.rtt, quantiles[i].q) / 1e3;
+	for (unsigned i = 0; qp->flow.rtt.hist && i < sizeof(quantiles) / sizeof(quantiles[0]); i++)
+		out->rtt_us[i] = (double)ccs_hist_percentile(qp->flow.rtt.hist, quantiles[i].q) / 1e3;
 }
 
 /* Called before the QP's statistics are freed. */

@@ -70,9 +70,9 @@ static void apply_attr(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 	}
 	/* READs above the peer's limit would stall the WQEs that follow them. */
 	if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) && attr->max_rd_atomic)
-		qp->flow.max_reads = attr->max_rd_atomic;
+		qp->flow.reads.max = attr->max_rd_atomic;
 	if (mask & IBV_QP_TIMEOUT)
-		qp->flow.loss_us = ccs_flow_loss_us(attr->timeout, ccs_tick_us());
+		qp->flow.rtt.loss_us = ccs_flow_loss_us(attr->timeout, ccs_tick_us());
 }
 
 static bool pause_emission(struct qp *qp)
@@ -219,7 +219,7 @@ static int modify_state(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 		ccs_emit_in_sqd(qp, &now_ns);
 	ccs_emit_pump(qp, &now_ns);
 	ccs_publish(qp, ccs_now(&now_ns));
-	may_wait = qp->state == IBV_QPS_RTS && qp->flow.enforce;
+	may_wait = qp->state == IBV_QPS_RTS && qp->flow.user.enforce;
 	ccs_qp_leave(qp);
 	if (may_wait)
 		ccs_pacer_thread_prepare();
