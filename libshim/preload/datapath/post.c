@@ -344,7 +344,7 @@ static int post_wrs(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **
 	int rc;
 
 	ccs_qp_feedback_poll(qp, &now_ns);
-	if (wr && (wr->next || ccs_flow_full(&qp->flow)))
+	if (wr && qp->flow.wr_head != qp->flow.wr_tail && (wr->next || ccs_flow_full(&qp->flow)))
 		ccs_accept_make_room(qp, list_length(wr));
 	rc = ccs_emit_is_ours_to_flush(qp) ? post_broken(qp, wr, bad)
 					   : post_list(qp, wr, bad, &now_ns);
