@@ -2,54 +2,54 @@
 # libbench: what the bench's unit tests need as well.
 noinst_LTLIBRARIES += bench/libbench.la
 bench_libbench_la_SOURCES = \
-	bench/writable.c \
-	bench/writable.h \
-	bench/ccbench/inforce.c \
-	bench/ccbench/inforce.h \
-	bench/ccbench/interrupt.c \
-	bench/ccbench/interrupt.h \
+	bench/common/writable.c \
+	bench/common/writable.h \
+	bench/ccbench/scenario/inforce.c \
+	bench/ccbench/scenario/inforce.h \
+	bench/common/interrupt.c \
+	bench/common/interrupt.h \
 	bench/ccbench/matrix/models.c \
 	bench/ccbench/matrix/models.h \
 	bench/ccbench/matrix/verdict.c \
 	bench/ccbench/matrix/verdict.h \
-	bench/ccbench/opts.c \
-	bench/ccbench/opts.h \
+	bench/ccbench/scenario/opts.c \
+	bench/ccbench/scenario/opts.h \
 	bench/ccbench/place/spawn.c \
 	bench/ccbench/place/spawn.h \
-	bench/ccbench/place/xchg.c \
-	bench/ccbench/place/xchg.h \
-	bench/ccbench/progress.c \
-	bench/ccbench/progress.h \
-	bench/ccbench/repeats.c \
-	bench/ccbench/repeats.h \
+	bench/ccbench/traffic/xchg.c \
+	bench/ccbench/traffic/xchg.h \
+	bench/common/progress.c \
+	bench/common/progress.h \
+	bench/ccbench/scenario/repeats.c \
+	bench/ccbench/scenario/repeats.h \
 	bench/ccbench/result/converge.c \
 	bench/ccbench/result/converge.h \
-	bench/ccbench/result/curve.c \
-	bench/ccbench/result/curve.h \
+	bench/ccbench/traffic/curve.c \
+	bench/ccbench/traffic/curve.h \
 	bench/ccbench/result/fairness.c \
 	bench/ccbench/result/fairness.h \
-	bench/ccbench/result/figures.c \
-	bench/ccbench/result/figures.h \
+	bench/ccbench/scenario/figures.c \
+	bench/ccbench/scenario/figures.h \
 	bench/ccbench/result/jsoncopy.c \
 	bench/ccbench/result/jsoncopy.h \
 	bench/ccbench/result/slowdown.c \
 	bench/ccbench/result/slowdown.h \
-	bench/ccbench/result/slurp.c \
-	bench/ccbench/result/slurp.h \
-	bench/ccbench/scenario.c \
-	bench/ccbench/scenario.h \
-	bench/ccbench/settings.c \
-	bench/ccbench/settings.h \
-	bench/ccbench/traffic/flow.h \
+	bench/common/slurp.c \
+	bench/common/slurp.h \
+	bench/ccbench/scenario/scenario.c \
+	bench/ccbench/scenario/scenario.h \
+	bench/ccbench/scenario/settings.c \
+	bench/ccbench/scenario/settings.h \
+	bench/ccbench/scenario/flow.h \
 	bench/ccbench/traffic/messages.c \
 	bench/ccbench/traffic/messages.h \
 	bench/ccbench/traffic/qdisc.c \
 	bench/ccbench/traffic/qdisc.h \
-	bench/ccbench/traffic/sizes.c \
-	bench/ccbench/traffic/sizes.h \
-	bench/ccbench/usage.c \
-	bench/clock.h \
-	bench/rng.h \
+	bench/common/sizes.c \
+	bench/common/sizes.h \
+	bench/ccbench/scenario/usage.c \
+	bench/common/clock.h \
+	bench/common/rng.h \
 	tools/common/human.c \
 	tools/common/human.h \
 	tools/common/installed.c \
@@ -69,9 +69,9 @@ ccbench_sources = \
 	bench/ccbench/bench.h \
 	bench/ccbench/place/local.c \
 	bench/ccbench/place/place.h \
-	bench/ccbench/place/proto.h \
-	bench/ccbench/place/worker.c \
-	bench/ccbench/place/worker.h \
+	bench/ccbench/traffic/proto.h \
+	bench/ccbench/traffic/worker.c \
+	bench/ccbench/traffic/worker.h \
 	bench/ccbench/place/worker_main.c \
 	bench/ccbench/result/jsonout.c \
 	bench/ccbench/result/plot.c \
@@ -128,9 +128,9 @@ EXTRA_DIST += bench/scripts/collectives
 # Cost of the engine per event; for developers, not installed.
 noinst_PROGRAMS += bench/micro/engine
 bench_micro_engine_SOURCES = \
-	bench/clock.h \
+	bench/common/clock.h \
 	bench/micro/engine.c \
-	bench/rng.h
+	bench/common/rng.h
 bench_micro_engine_LDADD = libccs-core.la
 
 # Control over all kinds of links and loads, in the simulator; for developers, not installed.
@@ -174,7 +174,7 @@ bench_micro_qps_LDADD = $(VERBS_LIBS)
 # Cost of the shim per work request, and the device for that; likewise.
 noinst_PROGRAMS += bench/micro/overhead
 bench_micro_overhead_SOURCES = \
-	bench/clock.h \
+	bench/common/clock.h \
 	bench/micro/load.c \
 	bench/micro/load.h \
 	bench/micro/overhead.c
@@ -199,7 +199,7 @@ EXTRA_DIST += bench/scripts/build.bash bench/scripts/echo-cost bench/scripts/rea
 # The packet simulator: what its two scenarios share.
 noinst_LTLIBRARIES += bench/sim/libcore.la
 bench_sim_libcore_la_SOURCES = \
-	bench/rng.h \
+	bench/common/rng.h \
 	bench/sim/core/event.c \
 	bench/sim/core/event.h \
 	bench/sim/core/memory.h
@@ -278,10 +278,10 @@ bench_libfabric_sim_la_LIBADD = bench/sim/libcore.la libccs-fabric.la bench/libb
 bin_PROGRAMS += bench/ccfabric/ccfabric
 bench_ccfabric_ccfabric_SOURCES = \
 	bench/ccfabric/ccfabric.c \
-	bench/ccfabric/error.c \
-	bench/ccfabric/error.h \
-	bench/ccfabric/jobs.c \
-	bench/ccfabric/jobs.h \
+	bench/ccfabric/shared/error.c \
+	bench/ccfabric/shared/error.h \
+	bench/ccfabric/shared/jobs.c \
+	bench/ccfabric/shared/jobs.h \
 	bench/ccfabric/models/judge.c \
 	bench/ccfabric/models/judge.h \
 	bench/ccfabric/models/matrix.c \
@@ -294,13 +294,13 @@ bench_ccfabric_ccfabric_SOURCES = \
 	bench/ccfabric/models/tune.c \
 	bench/ccfabric/models/tune.h \
 	bench/ccfabric/models/tune_print.c \
-	bench/ccfabric/options.c \
-	bench/ccfabric/options.h \
-	bench/ccfabric/output.c \
-	bench/ccfabric/output.h \
+	bench/ccfabric/shared/options.c \
+	bench/ccfabric/shared/options.h \
+	bench/ccfabric/shared/output.c \
+	bench/ccfabric/shared/output.h \
 	bench/ccfabric/repeat.c \
 	bench/ccfabric/repeat.h \
-	bench/ccfabric/usage.c
+	bench/ccfabric/shared/usage.c
 bench_ccfabric_ccfabric_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) \
 	-DFAB_MODELS='"$(pkgdatadir)/fabric/ucloud.models"'
 fabricdir = $(pkgdatadir)/fabric

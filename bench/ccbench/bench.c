@@ -10,12 +10,12 @@
 
 #include "bench.h"
 #include "tools/common/human.h"
-#include "interrupt.h"
-#include "progress.h"
+#include "bench/common/interrupt.h"
+#include "bench/common/progress.h"
 #include "bench/ccbench/result/report.h"
-#include "bench/ccbench/result/slurp.h"
+#include "bench/common/slurp.h"
 #include "bench/ccbench/place/spawn.h"
-#include "bench/writable.h"
+#include "bench/common/writable.h"
 
 enum { FAILED = 1, USAGE = 2 }; /* exit statuses */
 

@@ -2,7 +2,7 @@
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
 /* Running a scenario under every setting, and comparing the results. */
-#include "opts.h"
+#include "bench/ccbench/scenario/opts.h"
 #include "bench/ccbench/place/place.h"
 
 /* `ccbench SCENARIO`: argv[0] is the scenario. The exit status. */

@@ -7,8 +7,8 @@
 #include "base/suggest.h"
 #include "bench.h"
 #include "bench/ccbench/matrix/matrix.h"
-#include "scenario.h"
-#include "bench/ccbench/place/worker.h"
+#include "bench/ccbench/scenario/scenario.h"
+#include "bench/ccbench/traffic/worker.h"
 
 /* Report an unknown scenario, and suggest a similar name. */
 static void report_unknown_scenario(const char *what)

@@ -12,10 +12,10 @@
 #include <mpi.h>
 
 #include "bench.h"
-#include "interrupt.h"
+#include "bench/common/interrupt.h"
 #include "bench/ccbench/place/place_mpi.h"
-#include "scenario.h"
-#include "bench/ccbench/place/worker.h"
+#include "bench/ccbench/scenario/scenario.h"
+#include "bench/ccbench/traffic/worker.h"
 
 static int usage(int rank, int status)
 {

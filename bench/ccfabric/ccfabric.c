@@ -6,12 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "error.h"
-#include "bench/ccbench/progress.h"
-#include "bench/clock.h"
+#include "bench/ccfabric/shared/error.h"
+#include "bench/common/progress.h"
+#include "bench/common/clock.h"
 #include "bench/ccfabric/models/matrix.h"
-#include "options.h"
-#include "output.h"
+#include "bench/ccfabric/shared/options.h"
+#include "bench/ccfabric/shared/output.h"
 #include "plot.h"
 #include "repeat.h"
 #include "summary.h"

@@ -6,8 +6,8 @@
 
 #include "base/document.h"
 #include "base/json.h"
-#include "jobs.h"
-#include "output.h"
+#include "bench/ccfabric/shared/jobs.h"
+#include "bench/ccfabric/shared/output.h"
 #include "tools/common/human.h"
 
 struct seeds {

@@ -2,7 +2,7 @@
 #ifndef CCFABRIC_REPEAT_H
 #define CCFABRIC_REPEAT_H
 /* Runs of several seeds, side by side in processes. */
-#include "options.h"
+#include "bench/ccfabric/shared/options.h"
 #include "summary.h"
 
 /* Runs o->repeat seeds from o->conf.seed on in o->jobs processes, and prints a line for each; returns

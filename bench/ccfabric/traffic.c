@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "bench/ccbench/traffic/sizes.h"
-#include "bench/rng.h"
+#include "bench/common/sizes.h"
+#include "bench/common/rng.h"
 #include "collectives.h"
 #include "bench/sim/core/memory.h"
 

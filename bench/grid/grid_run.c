@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "grid.h"
-#include "bench/ccbench/progress.h"
+#include "bench/common/progress.h"
 
 enum { PROCESSES_MAX = 64, STEPS = 10 };
 

@@ -11,8 +11,8 @@
 
 #include "base/json.h"
 #include "base/timer_wheel.h"
-#include "bench/clock.h"
-#include "bench/rng.h"
+#include "bench/common/clock.h"
+#include "bench/common/rng.h"
 #include "feedback/shm_path.h"
 #include "flow/send_queue.h"
 

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "bench/clock.h"
+#include "bench/common/clock.h"
 
 enum { LIST_MAX = 32, DEPTH = 64, RING = 256 };
 

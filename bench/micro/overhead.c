@@ -16,7 +16,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "load.h"
-#include "bench/ccbench/progress.h"
+#include "bench/common/progress.h"
 #include "bench/ccbench/place/spawn.h"
 
 enum { ROUNDS_MAX = 9 };

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "bench/ccbench/result/curve.h"
+#include "bench/ccbench/traffic/curve.h"
 #include "seed.h"
 
 static struct curve c; /* too big for a stack */

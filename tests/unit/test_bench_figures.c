@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "bench/ccbench/result/fairness.h"
-#include "bench/ccbench/result/figures.h"
+#include "bench/ccbench/scenario/figures.h"
 #include "seed.h"
 
 #define SECOND 1000000000ll

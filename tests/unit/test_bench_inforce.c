@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench/ccbench/inforce.h"
+#include "bench/ccbench/scenario/inforce.h"
 #include "tools/common/json_read.h"
 
 static struct inforce sum;

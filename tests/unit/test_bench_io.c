@@ -13,7 +13,7 @@
 
 #include "bench/ccbench/result/jsoncopy.h"
 #include "seed.h"
-#include "bench/ccbench/place/xchg.h"
+#include "bench/ccbench/traffic/xchg.h"
 #include "tools/common/qdisc_stats.h"
 
 static union {

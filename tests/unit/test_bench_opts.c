@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/ccbench/opts.h"
+#include "bench/ccbench/scenario/opts.h"
 #include "bench/ccbench/place/spawn.h"
 
 #define SECOND 1000000000ll

@@ -8,10 +8,10 @@
 
 #include "bench/ccbench/result/converge.h"
 #include "bench/ccbench/traffic/messages.h"
-#include "bench/ccbench/opts.h"
-#include "bench/ccbench/progress.h"
-#include "bench/ccbench/repeats.h"
-#include "bench/ccbench/scenario.h"
+#include "bench/ccbench/scenario/opts.h"
+#include "bench/common/progress.h"
+#include "bench/ccbench/scenario/repeats.h"
+#include "bench/ccbench/scenario/scenario.h"
 #include "seed.h"
 #include "bench/ccbench/result/slowdown.h"
 

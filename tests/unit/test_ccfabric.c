@@ -12,7 +12,7 @@
 #include "bench/sim/fabric/fabric.h"
 #include "bench/sim/fabric/ranges.h"
 #include "bench/ccfabric/traffic.h"
-#include "bench/rng.h"
+#include "bench/common/rng.h"
 #include "fabric/headroom.h"
 
 static uint64_t seed_of_run(void)

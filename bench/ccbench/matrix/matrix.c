@@ -12,9 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bench/ccbench/interrupt.h"
+#include "bench/common/interrupt.h"
 #include "bench/ccbench/place/place.h"
-#include "bench/ccbench/result/slurp.h"
+#include "bench/common/slurp.h"
 
 enum { FAILED = 1, USAGE = 2, WORDS_MAX = 256 };
 

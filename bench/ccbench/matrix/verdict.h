@@ -9,7 +9,7 @@
  */
 #include <stdbool.h>
 
-#include "bench/ccbench/settings.h"
+#include "bench/ccbench/scenario/settings.h"
 
 #define UTILISATION_MIN 0.95
 #define DELAY_MAX_RTTS 29        /* 80 us, where the base RTT of a ToR of 25 Gb/s is 2.76 us */

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/ccbench/interrupt.h"
-#include "bench/ccbench/opts.h"
+#include "bench/common/interrupt.h"
+#include "bench/ccbench/scenario/opts.h"
 #include "place.h"
-#include "bench/ccbench/result/slurp.h"
-#include "spawn.h"
+#include "bench/common/slurp.h"
+#include "bench/ccbench/place/spawn.h"
 
 struct local {
 	struct place place;     /* first member, for casts */

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bench/ccbench/settings.h"
-#include "xchg.h"
+#include "bench/ccbench/scenario/settings.h"
+#include "bench/ccbench/traffic/xchg.h"
 
 struct place {
 	/* Start a worker under a setting: 0, or -1 with errno. */

@@ -8,8 +8,8 @@
 
 #include <mpi.h>
 
-#include "bench/clock.h"
-#include "bench/ccbench/opts.h"
+#include "bench/common/clock.h"
+#include "bench/ccbench/scenario/opts.h"
 
 /*
  * Message tags. Each START is answered by one ENDED. While an agent may be sending, rank 0 sends

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bench/ccbench/interrupt.h"
+#include "bench/common/interrupt.h"
 #include "config/filename.h"
 #include "tools/common/installed.h"
 #include "tools/common/preload_list.h"

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "bench/ccbench/settings.h"
-#include "xchg.h"
+#include "bench/ccbench/scenario/settings.h"
+#include "bench/ccbench/traffic/xchg.h"
 
 struct child {
 	pid_t pid;       /* 0: not started, or reaped */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The main function of a worker process, which follows the protocol of proto.h. */
-#include "worker.h"
+#include "bench/ccbench/traffic/worker.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "curve.h"
+#include "bench/ccbench/traffic/curve.h"
 
 /* A flow, and when it wants to send; ns, as in its curve. */
 struct sharer {

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "figures.h"
+#include "bench/ccbench/scenario/figures.h"
 
 static bool all_along(const struct sharer *v, size_t n, int64_t from, int64_t to)
 {

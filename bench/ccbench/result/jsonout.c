@@ -11,7 +11,7 @@
 #include "jsoncopy.h"
 #include "report.h"
 #include "rows.h"
-#include "bench/ccbench/scenario.h"
+#include "bench/ccbench/scenario/scenario.h"
 
 static void write_spread(struct ccs_json *j, const char *key, const struct spread *s)
 {

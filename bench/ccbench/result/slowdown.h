@@ -5,8 +5,8 @@
  * Slowdown: the time of a message divided by the time of a message of its size to the same host
  * through an empty network. 1 is the optimum. Pure, except that it allocates memory.
  */
-#include "figures.h"
-#include "bench/ccbench/traffic/flow.h"
+#include "bench/ccbench/scenario/figures.h"
+#include "bench/ccbench/scenario/flow.h"
 
 /* Times through the empty network to one host: the minimum for each size. */
 struct unloaded {

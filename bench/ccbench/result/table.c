@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/ccbench/progress.h"
+#include "bench/common/progress.h"
 #include "tools/common/human.h"
 #include "report.h"
 #include "rows.h"

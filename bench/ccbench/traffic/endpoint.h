@@ -6,8 +6,8 @@
  * with a buffer each. It is an ordinary verbs program: it uses the functions that applications use,
  * and is not aware of the shim.
  */
-#include "bench/ccbench/place/proto.h"
-#include "bench/rng.h"
+#include "bench/ccbench/traffic/proto.h"
+#include "bench/common/rng.h"
 
 struct endpoint {
 	const struct proto_config *cfg;

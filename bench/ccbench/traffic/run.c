@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/clock.h"
-#include "bench/ccbench/interrupt.h"
+#include "bench/common/clock.h"
+#include "bench/common/interrupt.h"
 
 #define TICK 100000000ll
 

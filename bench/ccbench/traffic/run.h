@@ -2,12 +2,12 @@
 #ifndef BENCH_RUN_H
 #define BENCH_RUN_H
 /* One run of a list of flows under one setting: what was observed, not yet what it means. */
-#include "bench/ccbench/inforce.h"
-#include "bench/ccbench/opts.h"
+#include "bench/ccbench/scenario/inforce.h"
+#include "bench/ccbench/scenario/opts.h"
 #include "bench/ccbench/place/place.h"
-#include "bench/ccbench/place/proto.h"
+#include "bench/ccbench/traffic/proto.h"
 #include "sampler.h"
-#include "bench/ccbench/scenario.h"
+#include "bench/ccbench/scenario/scenario.h"
 
 struct run_samples {
 	struct proto_samples *head;

@@ -10,7 +10,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "bench/clock.h"
+#include "bench/common/clock.h"
 
 #define MOST_SAMPLES (1u << 22)
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "messages.h"
-#include "bench/ccbench/place/worker.h"
+#include "bench/ccbench/traffic/worker.h"
 
 #define BATCH 32
 #define MOST_SAMPLES (1u << 20) /* per flow; the series then ends, not the flow */

@@ -9,11 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/ccfabric/error.h"
-#include "bench/clock.h"
+#include "bench/ccfabric/shared/error.h"
+#include "bench/common/clock.h"
 #include "base/units.h"
 #include "cc/cc.h"
-#include "bench/ccfabric/jobs.h"
+#include "bench/ccfabric/shared/jobs.h"
 #include "bench/sim/core/memory.h"
 #include "bench/sim/fabric/driver_tcp.h"
 #include "tools/common/installed.h"

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "judge.h"
-#include "bench/ccfabric/options.h"
+#include "bench/ccfabric/shared/options.h"
 
 typedef void fab_judge(void *owner, const struct fab_conf *conf, const struct fab_result *r);
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/ccfabric/error.h"
-#include "bench/clock.h"
-#include "bench/ccfabric/output.h"
+#include "bench/ccfabric/shared/error.h"
+#include "bench/common/clock.h"
+#include "bench/ccfabric/shared/output.h"
 #include "bench/sim/core/memory.h"
 
 enum { VALUES_MAX = 16, BESIDE_MAX = 8 };

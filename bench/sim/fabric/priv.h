@@ -2,7 +2,7 @@
 #ifndef BENCH_SIM_PRIV_H
 #define BENCH_SIM_PRIV_H
 /* The simulator's state, and what its parts call of each other. */
-#include "bench/rng.h"
+#include "bench/common/rng.h"
 #include "cc/dcqcn_np.h"
 #include "bench/sim/core/event.h"
 #include "fabric.h"

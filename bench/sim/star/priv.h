@@ -5,7 +5,7 @@
  * Internal structures and functions of the simulator. Time is in ps: at 100 Gb/s a byte takes
  * 80.
  */
-#include "bench/rng.h"
+#include "bench/common/rng.h"
 #include "bench/sim/core/event.h"
 #include "base/hist.h"
 #include "cc/advice.h"

@@ -12,9 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "error.h"
-#include "bench/ccbench/progress.h"
-#include "options.h"
+#include "bench/ccfabric/shared/error.h"
+#include "bench/common/progress.h"
+#include "bench/ccfabric/shared/options.h"
 
 struct state {
 	atomic_uint next, done;

@@ -4,7 +4,7 @@
 /* How large messages are: published distributions of flow sizes. Pure. */
 #include <stdint.h>
 
-#include "bench/rng.h"
+#include "bench/common/rng.h"
 
 enum sizes { SIZES_FIXED, SIZES_WEBSEARCH, SIZES_HADOOP, SIZES_LADDER };
 

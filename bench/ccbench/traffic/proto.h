@@ -25,9 +25,9 @@
 #include <infiniband/verbs.h>
 
 #include "base/hist.h"
-#include "bench/ccbench/result/curve.h"
-#include "bench/ccbench/traffic/flow.h"
-#include "bench/ccbench/opts.h"
+#include "bench/ccbench/traffic/curve.h"
+#include "bench/ccbench/scenario/flow.h"
+#include "bench/ccbench/scenario/opts.h"
 
 enum proto_type {
 	PROTO_ERROR = 1, PROTO_CONFIG, PROTO_LOCAL, PROTO_PEERS, PROTO_READY, PROTO_START,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/writable.h"
+#include "bench/common/writable.h"
 #include "error.h"
 
 static bool is_stdout(const char *path)

@@ -2,9 +2,9 @@
 #ifndef BENCH_WORKER_H
 #define BENCH_WORKER_H
 /* The processes of a run: `ccbench worker FD`, started by the orchestrator only. */
-#include "bench/clock.h"
+#include "bench/common/clock.h"
 #include "bench/ccbench/traffic/endpoint.h"
-#include "xchg.h"
+#include "bench/ccbench/traffic/xchg.h"
 
 struct worker {
 	struct xchg x;

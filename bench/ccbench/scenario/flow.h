@@ -7,8 +7,8 @@
  */
 #include <stdint.h>
 
-#include "bench/ccbench/result/figures.h"
-#include "sizes.h"
+#include "bench/ccbench/scenario/figures.h"
+#include "bench/common/sizes.h"
 
 enum flow_class { CLASS_BULK, CLASS_LATENCY };
 

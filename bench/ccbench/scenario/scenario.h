@@ -2,7 +2,7 @@
 #ifndef BENCH_SCENARIO_H
 #define BENCH_SCENARIO_H
 /* The scenarios: from options to a list of flows. Pure but for the list's memory. */
-#include "bench/ccbench/traffic/flow.h"
+#include "bench/ccbench/scenario/flow.h"
 
 struct opts;
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "opts.h"
-#include "bench/rng.h"
+#include "bench/common/rng.h"
 
 #define WR_SIZE (256u << 10)   /* WRs of larger messages of a distribution */
 #define SLICE 250000000ll      /* ns for which an empty path is measured */

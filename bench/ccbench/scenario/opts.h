@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bench/ccbench/result/figures.h"
-#include "bench/ccbench/traffic/sizes.h"
+#include "bench/ccbench/scenario/figures.h"
+#include "bench/common/sizes.h"
 #include "settings.h"
 
 #define MAX_HOSTS 256

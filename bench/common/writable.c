@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "bench/writable.h"
+#include "bench/common/writable.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The help of ccfabric. */
-#include "options.h"
+#include "bench/ccfabric/shared/options.h"
 
 const char options_usage[] =
 	"usage: ccfabric run [OPTION]...\n"

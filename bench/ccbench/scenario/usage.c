@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 #include "tools/common/human.h"
-#include "opts.h"
-#include "scenario.h"
+#include "bench/ccbench/scenario/opts.h"
+#include "bench/ccbench/scenario/scenario.h"
 
 const char *op_name(enum bench_op op)
 {
