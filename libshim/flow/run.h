@@ -5,7 +5,7 @@
  * The fast path of a flow. A timed segment, and its completion, grant a budget of WRs and bytes that
  * the window and pacing let leave without reading the clock; feedback revokes it (send_queue.c).
  * Within the budget, consecutive WRs of one kind form a run: each leaves as one segment, and one
- * call accounts for all of them. A lone WR is a run of one. Atomics, WRs that may not be deferred,
+ * call accounts for the run. A lone WR is a run of one. Atomics, WRs that may not be deferred,
  * and WRs that do not fit go through ccs_flow_accept() and ccs_flow_next().
  *
  *   ccs_flow_run_begin(f, single, &run);
@@ -21,7 +21,7 @@
 
 enum ccs_flow_run_kind {
 	CCS_RUN_SIGNALED,        /* signalled, and not READs */
-	CCS_RUN_SILENT,          /* unsignalled, and not READs */
+	CCS_RUN_UNSIGNALLED,     /* unsignalled, and not READs */
 	CCS_RUN_READ,            /* signalled READs */
 };
 
@@ -45,8 +45,8 @@ static inline void ccs_flow_run_begin(struct ccs_flow *f, bool single, struct cc
 
 /* ccs_flow_run_limit() of the kinds other than CCS_RUN_SIGNALED. */
 unsigned ccs_flow_run_other_limit(const struct ccs_flow *f, enum ccs_flow_run_kind kind);
-/* Whether a run of unsignalled WRs with so many bytes needs no completion. */
-bool ccs_flow_run_is_silent(const struct ccs_flow *f, uint64_t bytes);
+/* Whether an unsignalled run of that length may leave without asking for a completion. */
+bool ccs_flow_run_needs_no_signal(const struct ccs_flow *f, uint64_t bytes);
 
 /* The number of WRs that may be in a run now. The budget is 0 while a WR waits. */
 static inline unsigned ccs_flow_run_limit(const struct ccs_flow *f, enum ccs_flow_run_kind kind)
@@ -58,7 +58,7 @@ static inline bool ccs_flow_run_fits(const struct ccs_flow *f, const struct ccs_
 				     uint64_t len, enum ccs_flow_run_kind kind)
 {
 	return run->bytes + len <= f->budget.bytes &&
-	       (kind != CCS_RUN_SILENT || ccs_flow_run_is_silent(f, run->bytes + len));
+	       (kind != CCS_RUN_UNSIGNALLED || ccs_flow_run_needs_no_signal(f, run->bytes + len));
 }
 
 /* flags: CCS_WR_* of the opcode. */
@@ -66,7 +66,7 @@ static inline void ccs_flow_run_add(const struct ccs_flow *f, struct ccs_flow_ru
 				    uint32_t flags, enum ccs_flow_run_kind kind, uint64_t id)
 {
 	struct ccs_seg *seg = ccs_flow_seg(f, run->seg++);
-	const bool signal = kind != CCS_RUN_SILENT;
+	const bool signal = kind != CCS_RUN_UNSIGNALLED;
 
 	seg->wr = run->wr++;
 	seg->offset = 0;
@@ -84,7 +84,7 @@ static inline void ccs_flow_run_add(const struct ccs_flow *f, struct ccs_flow_ru
 static inline void ccs_flow_run_end(struct ccs_flow *f, const struct ccs_flow_run *run,
 				    enum ccs_flow_run_kind kind)
 {
-	const bool signal = kind != CCS_RUN_SILENT;
+	const bool signal = kind != CCS_RUN_UNSIGNALLED;
 	const uint64_t n = run->seg - f->seg_head;
 
 	f->budget.wrs -= (uint8_t)n;
@@ -109,14 +109,14 @@ struct ccs_flow_completed {
 };
 
 /* Segment `number` has succeeded: retire the WRs before it if all are unsignalled WRs of runs. */
-void ccs_flow_retire_silent(struct ccs_flow *f, uint32_t number);
+void ccs_flow_retire_unsignalled(struct ccs_flow *f, uint32_t number);
 
 /* Begin a run with a success of segment `number`; its lower half is enough. */
 static inline void ccs_flow_completed_begin(struct ccs_flow *f, uint32_t number,
 					    struct ccs_flow_completed *run)
 {
 	if (__builtin_expect((uint32_t)f->seg_tail != number, 0))
-		ccs_flow_retire_silent(f, number);
+		ccs_flow_retire_unsignalled(f, number);
 	*run = (struct ccs_flow_completed){ f->seg_tail, 0 };
 }
 

@@ -12,7 +12,7 @@
 
 enum { UNTIMED_MAX = 128 };
 
-#define SMALL_BYTES 256 /* of a segment that measures the path; too small to build a queue */
+#define SMALL_BYTES 256 /* length of a segment that measures the path: it builds no queue */
 
 static uint32_t pow2_at_least(uint32_t n)
 {
@@ -91,7 +91,7 @@ uint64_t ccs_flow_accept(struct ccs_flow *f, uint64_t len, uint32_t flags)
 	return f->wr_head++;
 }
 
-/* True if the next segment does not take all that is left of the waiting WR. */
+/* True if the rest of the waiting WR takes more than one segment. */
 static bool is_split(const struct ccs_flow *f, const struct ccs_wr *wr)
 {
 	return wr->len - f->next_offset > f->segments.split_len && ccs_flow_splits(f, wr->flags);
@@ -108,9 +108,9 @@ static bool measures_path(const struct ccs_flow *f)
 }
 
 /*
- * Entries of the device's queue for segments. A WR that cannot wait may be posted behind a full
- * queue: splitting leaves an entry for each WR that would be waiting then. If the device's queue is
- * no deeper than the application's, that is impossible with splitting, and no entries are kept.
+ * Entries of the device's queue for segments. A WR that cannot wait may be posted while the queue
+ * is full: splitting leaves an entry for each WR that would be waiting then. If the device's queue
+ * is no deeper than the application's, that is impossible with splitting, and no entries are kept.
  */
 static int64_t spare_entries(const struct ccs_flow *f)
 {
@@ -121,7 +121,7 @@ static int64_t spare_entries(const struct ccs_flow *f)
 	       (f->queue.seg_max > depth ? (int64_t)(depth - handed_over) : 0);
 }
 
-/* What the path and the algorithm want in flight, with a quarter for long segments' own time. */
+/* Bytes that should be in flight; the quarter is for the time that long segments take. */
 static double wanted_bytes(const struct ccs_flow *f)
 {
 	const struct ccs_cc_path *path = &f->cc.path;
@@ -159,7 +159,7 @@ static uint64_t next_len(const struct ccs_flow *f, const struct ccs_wr *wr)
 }
 
 /* No completion would free the device's queue, although the application's queue is not full. */
-static bool would_fill_silently(const struct ccs_flow *f, const struct ccs_seg *seg)
+static bool would_fill_unsignalled(const struct ccs_flow *f, const struct ccs_seg *seg)
 {
 	return f->unsignalled + 1 >= f->queue.seg_limit &&
 	       (!seg->last || f->wr_next + 1 < f->wr_head || !ccs_flow_full(f));
@@ -167,28 +167,29 @@ static bool would_fill_silently(const struct ccs_flow *f, const struct ccs_seg *
 
 /*
  * Whether a completion is needed to free entries. Most devices reuse the entry of an unsignalled
- * WQE once a later one has completed, so applications ask for that themselves, and only segments
- * need more. Where entries are reused silently an application may never ask for a completion.
+ * WQE when a later WQE has completed, so applications request completions themselves, and only
+ * segments need more. Where entries are reused silently an application may never ask for a
+ * completion.
  */
 static __attribute__((noinline)) bool
 needs_signal_for_entries(const struct ccs_flow *f, const struct ccs_seg *seg)
 {
 	return (f->reuses_silently && f->unsignalled + 1 >= (ccs_flow_depth(f) + 3) / 4) ||
 	       (f->user.enforce && f->unsignalled + 1 >= ccs_flow_signal_distance(f)) ||
-	       would_fill_silently(f, seg);
+	       would_fill_unsignalled(f, seg);
 }
 
-/* What leaves at once of a WR that is long enough. */
-static uint32_t usual_len(const struct ccs_flow *f, const struct ccs_seg *seg)
+/* Length of a segment of a long WR. */
+static uint32_t full_len(const struct ccs_flow *f, const struct ccs_seg *seg)
 {
 	return ccs_flow_splits(f, seg->flags) ? f->segments.split_len : f->segments.len;
 }
 
 /*
- * A completion is asked for if the application asked for one, for the RTT of every segment's worth
- * of data, often enough to free entries, and always before the window closes: the completion that
- * opens it again must be on its way. While the flow is only observed, the device must not do
- * anything else than without the shim: then only the application's wish and free entries count.
+ * A segment is signalled if the application requested a completion, for the RTT of every segment's
+ * worth of data, often enough to free entries, and always before the window closes: the completion
+ * that opens it again must be on its way. While the flow is only observed, the device must get the
+ * same WQEs as without the shim: then only the application's request and free entries count.
  */
 static bool needs_signal(const struct ccs_flow *f, const struct ccs_seg *seg)
 {
@@ -200,10 +201,10 @@ static bool needs_signal(const struct ccs_flow *f, const struct ccs_seg *seg)
 		return true;
 	if (needs_signal_for_entries(f, seg))
 		return true;
-	/* The next READ waits for the completion of this one. */
+	/* The next READ waits for the completion of this READ. */
 	if (f->user.enforce && (seg->flags & CCS_WR_READ) && f->reads.outstanding + 1 >= f->reads.max)
 		return true;
-	return f->user.enforce && (f->unsignalled_bytes + seg->len >= usual_len(f, seg) ||
+	return f->user.enforce && (f->unsignalled_bytes + seg->len >= full_len(f, seg) ||
 			      !ccs_flow_window_open(f, seg->len + f->segments.len));
 }
 
@@ -236,8 +237,8 @@ static bool is_gate_open(const struct ccs_flow *f, uint64_t len, bool sparse, ui
 }
 
 /*
- * Of the small segments of a flow that is sampled sparsely, one in UNTIMED_MAX is timed, and one
- * per quarter of a segment's worth: more than its algorithm gets. The time for which the others
+ * A flow that is sampled sparsely times one in UNTIMED_MAX of its small segments, and one per
+ * quarter of a segment's worth: more than its algorithm gets. The time for which the others
  * occupy the NIC counts as part of its RTT.
  */
 static bool needs_time(const struct ccs_flow *f, const struct ccs_seg *seg)
@@ -296,7 +297,7 @@ static uint32_t uncharged_bytes(const struct ccs_flow *f)
 	return f->gate.uncharged + f->gate.granted - f->budget.bytes;
 }
 
-/* What pacing lets leave at that time. At line rate, small WRs are not paced. */
+/* Bytes that pacing permits at that time. At line rate, small WRs are not paced. */
 static double paced_bytes(const struct ccs_flow *f, uint64_t now_ns)
 {
 	if (ccs_flow_at_line_rate(f))
@@ -307,9 +308,9 @@ static double paced_bytes(const struct ccs_flow *f, uint64_t now_ns)
 }
 
 /*
- * Grant the WRs and bytes that may leave in runs before the next WR is timed, if the flow is sampled
- * sparsely and no WR waits. The budget holds until feedback or a WR outside of runs revokes it;
- * completions only free entries.
+ * Grant the WRs and bytes that may leave in runs before the next WR is timed, if the flow is
+ * sampled sparsely and no WR waits. The budget holds until feedback or a WR outside of runs revokes
+ * it; completions only free entries.
  */
 static void fastpath_grant(struct ccs_flow *f, uint64_t now_ns)
 {
@@ -347,7 +348,7 @@ static void time_segment(struct ccs_flow *f, struct ccs_seg *seg, uint64_t now_n
 	if (!seg->last && seg->len < f->segments.split_len)
 		ccs_pacing_charge_random(&f->gate.pacing, f->segments.len, burst, now_ns);
 	else
-		ccs_pacing_charge(&f->gate.pacing, before + seg->len, usual_len(f, seg), burst,
+		ccs_pacing_charge(&f->gate.pacing, before + seg->len, full_len(f, seg), burst,
 				  now_ns);
 	f->gate.uncharged = 0;
 	f->gate.granted = f->budget.bytes;
@@ -417,7 +418,7 @@ unsigned ccs_flow_run_other_limit(const struct ccs_flow *f, enum ccs_flow_run_ki
 		? 0 : (unsigned)least(limit - f->unsignalled - 1, f->budget.wrs);
 }
 
-bool ccs_flow_run_is_silent(const struct ccs_flow *f, uint64_t bytes)
+bool ccs_flow_run_needs_no_signal(const struct ccs_flow *f, uint64_t bytes)
 {
 	return !f->user.enforce ||
 	       (f->unsignalled_bytes + bytes < f->segments.split_len &&
@@ -530,8 +531,8 @@ static void count_success(struct ccs_flow *f, const struct ccs_seg *seg)
 }
 
 /*
- * The rest of a failed WR is never handed over, so its newest segment in flight, if there is one,
- * becomes its last: its entry is free when that segment has completed.
+ * The rest of a failed WR is never handed over, so its newest segment in flight, if any, becomes
+ * its last: the WR's entry is free when that segment has completed.
  */
 static void truncate_failed(struct ccs_flow *f, uint64_t wr)
 {
@@ -590,7 +591,7 @@ const struct ccs_seg *ccs_flow_complete_read(struct ccs_flow *f, uint32_t number
 	return seg;
 }
 
-void ccs_flow_retire_silent(struct ccs_flow *f, uint32_t number)
+void ccs_flow_retire_unsignalled(struct ccs_flow *f, uint32_t number)
 {
 	struct ccs_flow_completed run = { f->seg_tail, 0 };
 

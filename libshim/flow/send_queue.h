@@ -29,8 +29,8 @@ static inline double ccs_flow_window(const struct ccs_flow *f)
 }
 
 /*
- * One segment may always be outstanding: only pacing slows a flow below that. If no completion
- * was asked for any of the bytes in flight, they do not count: nothing would ever open the gate.
+ * One segment may always be outstanding: only pacing slows a flow below that. If all bytes in
+ * flight are unsignalled, they do not count, because no completion would open the gate.
  */
 static inline bool ccs_flow_window_open(const struct ccs_flow *f, uint64_t len)
 {

@@ -392,7 +392,7 @@ static enum ccs_flow_run_kind kind_of(uint32_t flags)
 {
 	if (flags & CCS_WR_READ)
 		return CCS_RUN_READ;
-	return flags & CCS_WR_SIGNALED ? CCS_RUN_SIGNALED : CCS_RUN_SILENT;
+	return flags & CCS_WR_SIGNALED ? CCS_RUN_SIGNALED : CCS_RUN_UNSIGNALLED;
 }
 
 /* Post a WR as a run of one, or like the first of several, which uses the ring at once. */

@@ -11,7 +11,7 @@ enum { NEVER_SPLIT = 256 /* bytes: no segment is shorter */ };
 
 /*
  * A WR that is just being posted waits if segments of ours fill the device's queue, and if it may
- * be deferred. Else the device would have refused it without us.
+ * be deferred. Otherwise the device would have refused it without us.
  */
 bool ccs_accept_can_defer(struct qp *qp, int rc, uint64_t refused)
 {
@@ -23,7 +23,7 @@ bool ccs_accept_can_defer(struct qp *qp, int rc, uint64_t refused)
 }
 
 /* Completions that are not polled yet occupy entries: poll them before refusing a WR. */
-void ccs_accept_make_room(struct qp *qp, uint64_t n)
+void ccs_accept_reclaim(struct qp *qp, uint64_t n)
 {
 	const struct ccs_flow *f = &qp->flow;
 
@@ -46,9 +46,9 @@ static void set_source(struct qp *qp, uint64_t number, const struct ibv_send_wr 
 }
 
 /*
- * Whether a WRITE or READ may be handed over in segments. What the device would refuse as a whole
- * must get there as a whole; and without memory to keep it, the rest of a WR that is partly
- * carried out could neither wait nor be refused.
+ * Whether a WRITE or READ may be handed over in segments. A WR that the device would refuse must
+ * get there unsplit. Without memory for a copy, the rest of a WR whose first segments have been
+ * posted can neither wait nor be refused.
  */
 static bool may_split(struct qp *qp, const struct ibv_send_wr *wr, uint64_t len)
 {

@@ -7,12 +7,12 @@
 
 /* Accept one WR, for which there is space; returns its CCS_WR_* flags. */
 uint32_t ccs_accept(struct qp *qp, const struct ibv_send_wr *wr);
-/* Poll for completions, without the lock meanwhile, unless n more WRs can be queued. */
-void ccs_accept_make_room(struct qp *qp, uint64_t n);
+/* Poll for completions unless n more WRs can be queued. qp->lock is released during the poll. */
+void ccs_accept_reclaim(struct qp *qp, uint64_t n);
 /* Whether a WR that the device has refused, as its queue is full, may wait instead. */
 bool ccs_accept_can_defer(struct qp *qp, int rc, uint64_t refused);
 
-/* With thousands of QPs none of this is cached: fetch all lines at once, not one by one. */
+/* With thousands of QPs these lines are not cached: fetch them in parallel, not one by one. */
 static inline __attribute__((always_inline)) void ccs_accept_prefetch(const struct qp *qp)
 {
 #pragma GCC unroll 16
@@ -20,7 +20,7 @@ static inline __attribute__((always_inline)) void ccs_accept_prefetch(const stru
 		__builtin_prefetch((const char *)qp + at, 1);
 }
 
-/* And those that WRs need which go through the gate. */
+/* Fetch the lines that only WRs at the gate need. */
 static inline void ccs_accept_prefetch_gate(const struct qp *qp)
 {
 #pragma GCC unroll 16

@@ -24,8 +24,8 @@ static bool watch_qp(struct qp *qp)
 
 /*
  * The request waits until completions that only we get have come: let the pacer thread poll. A QP
- * that is busy stays so while the CQ's lock is held. Usually there is one, that of the last
- * completion: else this is a walk over all QPs of the process.
+ * that is busy stays so while the CQ's lock is held. In most cases only the QP of the last
+ * completion is busy; otherwise this is a walk over all QPs of the process.
  */
 static void watch(struct cq *cq)
 {
@@ -61,7 +61,7 @@ static void await_event(struct cq *cq)
 		watch(cq);
 }
 
-/* A request may have followed the one that this event is of. */
+/* The application may have requested another event since this event was raised. */
 void ccs_cq_take_event(struct cq *cq, const struct shadow *s)
 {
 	ccs_notify_event(cq, s);

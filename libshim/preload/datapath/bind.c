@@ -97,7 +97,7 @@ int ccs_post_bind_mw(struct qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 		return qp->ctx->real.bind_mw(qp->real, mw, bind);
 	ccs_accept_prefetch(qp);
 	ccs_accept_lock(qp);
-	ccs_accept_make_room(qp, 1);
+	ccs_accept_reclaim(qp, 1);
 	rc = post_bind(qp, mw, bind);
 	ccs_accept_unlock(qp);
 	return ccs_posted(saved, rc);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From completions of the device's WQEs to those of the application's WRs. */
+/* Translation of the device's completions of WQEs into completions of the application's WRs. */
 #include "preload/datapath/complete.h"
 
 #include "base/probe.h"
@@ -32,9 +32,9 @@ static inline void set_sent_imm(const struct qp *qp, uint32_t flags, struct ibv_
 }
 
 /*
- * Queue the device's completion under the application's wr_id. A provider that reports the
- * length reports the segment's, and the application expects that of the WR. The copy is
- * modified, not the original: copying what was just written would stall.
+ * Queue the device's completion under the application's wr_id. A provider that reports the length
+ * reports the segment's, but the application expects the WR's. The copy is modified, not the
+ * original: a copy of data that was just written would stall.
  */
 static void push_completion(struct qp *qp, uint64_t number, uint64_t segment_len,
 			    const struct shadow_batch *a, int i)
@@ -82,8 +82,8 @@ static bool has_later_timed(const struct qp *qp, const struct shadow_batch *a, i
 	return false;
 }
 
-/* Whether all that is in flight of a failed QP is unsignalled: success would be silent. */
-static bool is_silent(const struct ccs_flow *f)
+/* Whether all segments in flight are unsignalled: their success raises no completion. */
+static bool all_unsignalled(const struct ccs_flow *f)
 {
 	return f->seg_tail + f->unsignalled >= f->seg_head;
 }
@@ -112,10 +112,10 @@ static void flush_wrs(struct cq *cq, struct qp *qp, uint32_t reserved)
 }
 
 /*
- * To keep the order, wait until the device has completed all that is in flight. It flushes each
- * WQE, signalled or not, but success without a signal is silent. So if none comes for a while,
- * and none waited to be polled at its end, unsignalled WQEs have succeeded, and signalled ones,
- * which the device got when it had failed already, count as flushed. Returns whether WRs are left.
+ * To keep the order, wait until the device has completed the WQEs in flight. It flushes each WQE,
+ * signalled or not, but an unsignalled WQE succeeds without a completion. If the CQ was seen empty
+ * after the deadline, unsignalled WQEs have succeeded; if any is signalled, the device got it when
+ * the QP had failed already, and the WQEs count as flushed. Returns whether WRs are left.
  */
 static __attribute__((noinline)) bool
 complete_broken(struct cq *cq, struct qp *qp, uint32_t reserved, uint64_t empty_ns)
@@ -125,7 +125,7 @@ complete_broken(struct cq *cq, struct qp *qp, uint32_t reserved, uint64_t empty_
 	if (f->seg_tail < f->seg_head || !qp->failure.flush_seen) {
 		if (!qp->failure.deadline_ns || empty_ns < qp->failure.deadline_ns)
 			return true;
-		ccs_flow_settle(f, is_silent(f));
+		ccs_flow_settle(f, all_unsignalled(f));
 		qp->failure.marker_posted = false;
 		qp->failure.flush_seen = true;
 	}
@@ -142,7 +142,7 @@ static void note_flush(struct qp *qp, const struct ibv_wc *wc)
 	qp->failure.vendor_err = wc->vendor_err;
 }
 
-/* WQEs before the marker that have no completion have succeeded silently. */
+/* WQEs before the marker that have no completion have succeeded. */
 static __attribute__((noinline)) void complete_marker(struct qp *qp, const struct ibv_wc *wc)
 {
 	ccs_flow_settle(&qp->flow, true);
@@ -217,7 +217,7 @@ void ccs_complete(struct qp *qp, struct shadow_batch *a, int i)
 		push_completion(qp, wr, len, a, i);
 	if (__builtin_expect(a->wc[i].status, 0)) {
 		note_failure(qp, &a->wc[i]);
-		if (qp->broken) /* now, so that those of other QPs that follow come later */
+		if (qp->broken) /* before the completions of other QPs that follow */
 			complete_broken(qp->cq, qp, (uint32_t)(a->n - i - 1), 0);
 	}
 }
@@ -246,8 +246,8 @@ static const struct ibv_wc *find_flushed(const struct qp *qp, const struct ibv_w
 }
 
 /*
- * A device with all WRs flushes the send queue before the receives. Where nothing is in flight, and
- * only the marker is waited for, a flushed receive says that the device flushes.
+ * A device with all WRs flushes the send queue before the receives. If no segment is in flight, and
+ * only the marker is waited for, a flushed receive shows that the device flushes.
  */
 void ccs_complete_flushed_receives(struct cq *cq, const struct ibv_wc *wc, int n)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Polling of shadow CQs, and delivery of what they have.
+ * Polling of shadow CQs, and delivery of their completions.
  *
  * drain.c, emit.c and pacer_thread.c call each other, the only call circle in preload/: draining
  * completes segments, so deferred WRs are emitted (ccs_emit_pump); emission schedules WRs that must
@@ -25,8 +25,8 @@ enum { REST_AFTER = 1024, REST_AFTER_QP = 64 };
 
 /*
  * Completions are polled into the application's array, and changed there, if it has space for
- * several: else more than it has space for are taken at a time. Returns for how many there is
- * space: each yields at most one of ours.
+ * several. Otherwise a batch of our own takes more at a time. Returns how many completions may be
+ * polled: each yields at most one for the application.
  */
 static inline int make_batch(const struct cq *cq, struct shadow_batch *a)
 {
@@ -80,9 +80,9 @@ static bool has_enough(const struct cq *cq)
 }
 
 /*
- * Nothing was found for a while: unless a QP has WQEs in flight, do not poll until one is posted.
- * A thread that posts takes the QP's lock after this one and ends the rest, or its WQE is seen
- * here. The walk takes a small part of the time that the polls before it took.
+ * Polls have been empty for a while: unless a QP has WQEs in flight, do not poll until one is
+ * posted. A thread that posts takes the QP's lock after this thread and ends the rest, or its WQE
+ * is seen here. The walk takes a small part of the time that the polls before it took.
  */
 void ccs_drain_try_to_rest(struct cq *cq, struct shadow *s)
 {
@@ -103,7 +103,7 @@ void ccs_drain_try_to_rest(struct cq *cq, struct shadow *s)
 }
 
 /*
- * Returns a time after which the CQ was seen empty, if the clock was read: that before the last
+ * Returns a time after which the CQ was seen empty, if the clock was read: the time before the last
  * poll, because this thread may have lost the CPU after it. If it was not, *emptied becomes false.
  */
 static uint64_t drain_shadow(struct cq *cq, struct shadow *s, bool all, bool *emptied)
@@ -138,13 +138,13 @@ static uint64_t drain_shadow(struct cq *cq, struct shadow *s, bool all, bool *em
 }
 
 /*
- * Unless all completions are wanted, a batch of each shadow CQ may be enough. A QP may fail, and its
- * WQEs be flushed, after its shadow CQ was polled: the clock is read before the polls.
+ * Unless all completions are wanted, a batch of each shadow CQ may be enough. A QP may fail, and
+ * its WQEs be flushed, after its shadow CQ was polled: the clock is read before the polls.
  */
 static void drain_once(struct cq *cq, bool all)
 {
 	const uint64_t begun_ns = atomic_load(&cq->broken) ? ccs_now_ns() : 0;
-	uint64_t empty_ns = 0; /* of the first one */
+	uint64_t empty_ns = 0; /* when the first shadow CQ was empty */
 	bool polled = false, emptied = true;
 
 	cq->failed = 0;
@@ -167,8 +167,8 @@ static void drain_once(struct cq *cq, bool all)
 }
 
 /*
- * Arm the shadow CQs. Where a completion that came before that raises no event, what is found then
- * counts as such; if it came later, there is a second event.
+ * Arm the shadow CQs. Where earlier completions raise no event, a completion that is found after
+ * the arming counts as an event; if it came later, there is a second event.
  */
 static void arm(struct cq *cq)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CCS_DRAIN_H
 #define CCS_DRAIN_H
-/* Polling of a CQ's shadow CQs. cq->lock is held in all of it. */
+/* Polling of a CQ's shadow CQs. cq->lock is held. */
 #include "preload/object/qp_record.h"
 
 /* Poll all shadow CQs until they are empty, deliver the completions, and emit what becomes due. */
@@ -10,9 +10,9 @@ void ccs_cq_drain(struct cq *cq);
 void ccs_drain_some(struct cq *cq);
 /* Deliver the first n completions of a batch. */
 void ccs_drain_deliver(struct cq *cq, struct shadow_batch *a, int n);
-/* Of a CQ with a channel: arm the shadow CQs, or raise an event, if that is due; see notify.h. */
+/* The CQ has a channel: arm its shadow CQs, or raise an event, if that is due; see notify.h. */
 void ccs_drain_notify(struct cq *cq);
-/* Many polls of it have found nothing: omit them while none of its QPs has WQEs in flight. */
+/* Many polls of s were empty: omit them until one of its QPs has WQEs in flight. */
 void ccs_drain_try_to_rest(struct cq *cq, struct shadow *s);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Emission: hand the segments that the gate allows to the device, and schedule those that have to
- * wait. This file is part of a call circle: see drain.c.
+ * Emission: hand the segments that the gate allows to the device, and schedule the rest. This file
+ * is part of a call circle: see drain.c.
  */
 #include "preload/datapath/emit.h"
 
@@ -19,7 +19,7 @@
 #include "preload/report/publish.h"
 #include "preload/report/uncontrolled.h"
 
-/* WQEs per doorbell: fewer than of a post, because a poll of a small thread stack emits, too. */
+/* WQEs per doorbell: fewer than of a post, because a poll on a small stack also emits. */
 enum { EMIT_BATCH = CCS_BATCH / 2 };
 enum { POLL_MIN_NS = 10000, POLL_MAX_NS = 1000000, POLLS_AT_ONCE = 16, POLL_SEGMENTS = 2,
        FLUSH_NS = 100000000, UNSIGNALLED_NS = 1000000000 };
@@ -63,8 +63,8 @@ __attribute__((noinline)) int ccs_emit_uncancelled(const struct qp *qp, struct i
 }
 
 /*
- * The device refused WQE `bad` of a doorbell whose first one is segment `first`: return it and
- * those behind it to the queue. Returns the number of its WR. Without a bad_wr (rxe, when the
+ * The device refused WQE `bad` of a doorbell that begins with segment `first`: return it and the
+ * WQEs after it to the queue. Returns the number of its WR. Without a bad_wr (rxe, when the
  * doorbell fails) the device has kept the WQEs, so they count as in flight, and no WR is refused.
  */
 uint64_t ccs_emit_return(struct qp *qp, uint64_t first, const struct ibv_send_wr *wqes,
@@ -77,7 +77,7 @@ uint64_t ccs_emit_return(struct qp *qp, uint64_t first, const struct ibv_send_wr
 	return qp->flow.wr_next;
 }
 
-/* The newest segments were held back: ccs_linger() waits for them, too. */
+/* The newest segments were held back: ccs_linger() waits for them as well. */
 static void note_held(struct qp *qp, uint64_t now_ns)
 {
 	const uint64_t since_ns = qp->flow.gated_since_ns;
@@ -162,9 +162,9 @@ static uint64_t poll_interval_ns(const struct qp *qp)
 }
 
 /*
- * All that is in flight, of this QP alone, completes only if it fails: a failure is noticed when
- * half as much time again has passed at most. After UNSIGNALLED_NS the next poll arms the shadow
- * CQ.
+ * Only this QP has segments in flight, all unsignalled, which complete only if they fail. The
+ * interval grows with their age, so that a failure is noticed after 1.5 times its time. After
+ * UNSIGNALLED_NS the next poll arms the shadow CQ.
  */
 static uint64_t unsignalled_interval_ns(struct qp *qp, uint64_t now_ns)
 {
@@ -191,9 +191,9 @@ static uint64_t next_poll_ns(struct qp *qp, uint64_t now_ns)
 }
 
 /*
- * A WQE behind all others of a failed QP. Where the device flushes it, its completion says that
- * unsignalled ones before it succeeded, how such a completion looks, and wakes an application
- * that sleeps.
+ * Post the last WQE of a failed QP. If the device flushes it, its completion shows that unsignalled
+ * WQEs before it have succeeded, has the vendor's code of a flush, and wakes an application that
+ * sleeps.
  */
 static void post_marker(struct qp *qp)
 {
@@ -231,7 +231,8 @@ void ccs_emit_await_flush(struct qp *qp, uint64_t *now_ns)
 	qp->scheduled = due;
 }
 
-/* Without a thread, WRs of an application that sleeps would stay deferred: defer none any more. */
+/* Without a thread, WRs of an application that sleeps would stay deferred: do not defer any
+ * more. */
 static void disable_enforcement(struct qp *qp, uint64_t *now_ns)
 {
 	uint64_t refused;
@@ -255,7 +256,7 @@ static uint64_t due_ns(struct qp *qp, uint64_t now_ns)
 	return due > next_poll && !qp->flow.paced ? next_poll : due;
 }
 
-/* WRs are deferred, or none is any more and the timer must be cancelled. */
+/* WRs are deferred; or no longer, and the timer must be cancelled. */
 void ccs_emit_schedule_deferred(struct qp *qp, uint64_t *now_ns)
 {
 	uint64_t due = due_ns(qp, ccs_now(now_ns));
@@ -306,9 +307,9 @@ static void ring_doorbell(const struct qp *qp)
 
 /*
  * Emit; if one of the WRs just posted must not be deferred, regardless of the gate: WRs queued
- * before it are emitted too, as far as the device has space. Also in SQD: the device accepts WQEs
- * then, and begins none. Before RTS some devices do the same (mlx4, libmlx5 before rdma-core 40),
- * and all others refuse.
+ * before it are also emitted while the device has space. The same holds in SQD: the device accepts
+ * WQEs then, but does not begin them. Before RTS some devices do the same (mlx4, libmlx5 before
+ * rdma-core 40), and all others refuse.
  */
 int ccs_emit_posted(struct qp *qp, uint32_t flags, uint64_t *now_ns, uint64_t *refused)
 {
@@ -323,7 +324,7 @@ int ccs_emit_posted(struct qp *qp, uint32_t flags, uint64_t *now_ns, uint64_t *r
 	else if (sqd)
 		ccs_flow_set_state(f, CCS_FLOW_RUN);
 	/* rxe begins, or continues after SQD, when it gets a WQE, and in SQD its queue may count as
-	 * drained only then. What is in flight would open the gate. */
+	 * drained only then. Completions of segments in flight would open the gate. */
 	f->skip_gate = qp->resumed || sqd;
 	qp->resumed = false;
 	rc = ccs_emit(qp, now_ns, refused);

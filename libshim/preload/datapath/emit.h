@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CCS_EMIT_H
 #define CCS_EMIT_H
-/* Emission of segments, and what posting shares with it. qp->lock is held in all of it. */
+/* Emission of segments, for posting and polling. qp->lock is held. */
 #include <errno.h>
 
 #include "preload/cq/notify.h"
@@ -14,14 +14,14 @@ static inline bool ccs_emit_must_poll(const struct qp *qp)
 	return qp->events.busy && ccs_notify_waits(qp->cq);
 }
 
-/* No WR is deferred, nor was any at the last pump. */
+/* No WR is deferred now or was deferred at the last pump. */
 static inline bool ccs_emit_is_idle(const struct qp *qp)
 {
 	return !ccs_flow_waiting(&qp->flow) && !qp->scheduled && !qp->flow.gated_since_ns &&
 	       !ccs_emit_must_poll(qp);
 }
 
-/* Unsignalled WQEs were posted behind others of that kind, which the pacer thread polls for. */
+/* All WQEs in flight are unsignalled, and the pacer thread polls for them already. */
 static inline bool ccs_emit_is_watched(const struct qp *qp)
 {
 	return qp->events.all_unsignalled && qp->events.polls_soon && qp->scheduled &&
@@ -89,8 +89,8 @@ static inline __attribute__((always_inline)) void ccs_emit_schedule(struct qp *q
 }
 
 /*
- * Of a failed QP: the WRs that the device has will complete first, and then ours. As long as there
- * are none of ours, further WRs go to the device.
+ * Whether the shim flushes new WRs of a failed QP. The device's WRs complete first, then the WRs
+ * that wait here. Until a WR waits here, new WRs go to the device.
  */
 static inline bool ccs_emit_is_ours_to_flush(const struct qp *qp)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is held back when the application ends a QP, or exits, leaves before that. */
+/* Emission of deferred WRs before the application ends a QP or exits. */
 #include "preload/datapath/linger.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ enum { LINGER_STEP_NS = 50000 };
 
 static uint64_t lock_until_ns;           /* at exit */
 
-/* For how long, ns, segments that are in flight have been held back before; 0: none is. */
+/* Time, ns, for which the gate held segments that are in flight now; 0: not held. */
 static uint64_t held_in_flight_ns(const struct qp *qp)
 {
 	const int32_t left = (int32_t)(qp->held.end - (uint32_t)qp->flow.seg_tail);
@@ -25,7 +25,7 @@ static uint64_t held_in_flight_ns(const struct qp *qp)
 	return left > 0 ? 1000ull * qp->held.us : 0;
 }
 
-/* Emit what is deferred, ungated. Returns for how long that, or what is in flight, has been. */
+/* Emit deferred WRs, ungated. Returns the time, ns, for which the gate has held the last WRs. */
 static uint64_t emit_last(struct qp *qp)
 {
 	struct ccs_flow *f = &qp->flow;
@@ -58,7 +58,7 @@ static bool has_sent_all(struct qp *qp)
 	return done;
 }
 
-/* Returns the time up to which to wait. */
+/* Returns the time at which waiting ends; 0: do not wait. */
 static uint64_t begin_to_linger(struct qp *qp)
 {
 	uint64_t left, most;
@@ -83,8 +83,8 @@ static void nap(void)
 }
 
 /*
- * Without us, requests that the gate holds back would have been on their way for that long. A
- * program that ends its QP may rely on that, as far as one can.
+ * Wait for as long as the gate has held the last requests: without the shim they would have left
+ * earlier by that time, and a program that ends its QP may rely on it.
  */
 void ccs_linger(struct qp *qp)
 {
@@ -113,7 +113,7 @@ static bool are_locks_free(struct qp *qp)
 
 /*
  * exit() may be called by a signal handler, whose thread will never release a lock of ours. Another
- * thread will. qp: NULL for the locks that belong to none.
+ * thread will. qp: NULL for the locks of the process.
  */
 static bool may_lock(struct qp *qp)
 {

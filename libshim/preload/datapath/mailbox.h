@@ -4,7 +4,7 @@
 /* The data path's check for a request of `ccshim set` in the mailbox of the statistics file. */
 #include "preload/object/shim.h"
 
-/* Handle the pending request, if there is one. The caller holds no lock of ours. */
+/* Handle a pending request. The caller holds no lock of ours. */
 static inline void ccs_mailbox_poll(void)
 {
 	struct ccs_stats_header *file = ccs_stats_file();

@@ -51,8 +51,8 @@ static void pump_qp(struct qp *qp, uint64_t now_ns)
 
 /*
  * Poll and emit for one QP. If the CQ's lock is taken, its holder is already doing that: do not
- * retry before the next due time, because on a single CPU the holder is the thread that this one
- * preempted. If the CQ's time is later than this turn's, draining it has read the clock.
+ * retry before the next due time, because on a single CPU this thread has preempted the holder. If
+ * the CQ's time is later than this turn's, draining it has read the clock.
  */
 static void drive_qp(struct qp *qp, uint64_t turn_ns)
 {
@@ -63,7 +63,7 @@ static void drive_qp(struct qp *qp, uint64_t turn_ns)
 	ccs_cq_drain(qp->cq);
 	pump_qp(qp, qp->cq->polled_ns > turn_ns ? qp->cq->polled_ns : CCS_TIME_UNKNOWN);
 	if (qp->cq->channel)
-		ccs_drain_notify(qp->cq); /* of what was emitted; it finds the CQ's lock taken */
+		ccs_drain_notify(qp->cq); /* pump_qp() finds the CQ's lock taken */
 	ccs_unlock(&qp->cq->lock);
 }
 
@@ -238,7 +238,7 @@ static void note_spinning(uint64_t now_ns)
 
 /*
  * CQ `drained` was drained at now_ns. That time may be used for one QP only: segments of the next
- * ones leave after those of the first, and their RTTs must not include that delay.
+ * QPs leave later, and their RTTs must not include that delay.
  */
 static void serve_due(const struct cq *drained, const uint64_t now_ns)
 {

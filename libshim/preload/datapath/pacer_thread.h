@@ -7,12 +7,13 @@
 /* Start the thread, where WRs may have to wait later: the data path of the application may not be
  * allowed to, or may be in a signal handler that has interrupted malloc(). */
 void ccs_pacer_thread_prepare(void);
-/* Call ccs_emit_pump() for the QP at due_ns. False: there is no thread, so nothing may wait. */
+/* Call ccs_emit_pump() for the QP at due_ns. False: the thread could not start, so no WR may
+ * wait. */
 bool ccs_pacer_thread_schedule(struct qp *qp, uint64_t due_ns, uint64_t now_ns);
 void ccs_pacer_thread_cancel(struct qp *qp);
 unsigned ccs_pacer_thread_waiting(void);           /* QPs that are scheduled */
 bool ccs_pacer_thread_is_free(void);               /* no thread holds its lock */
-extern _Atomic uint64_t ccs_pacer_thread_next_ns;  /* the next QP's time; UINT64_MAX: none */
+extern _Atomic uint64_t ccs_pacer_thread_next_ns;  /* due time of the next QP, or UINT64_MAX */
 void ccs_pacer_thread_run_due(const struct cq *cq, uint64_t now_ns, bool spinning);
 
 /*

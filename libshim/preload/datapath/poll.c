@@ -32,7 +32,7 @@ static int queue_behind_pending(struct cq *cq, int got, int n, struct ibv_wc *wc
 
 	ccs_complete_flushed_receives(cq, wc, got);
 	ccs_cq_drain(cq);
-	/* What is left over may be read by a poll batch, which needs the extended fields. */
+	/* A poll batch may read the rest later, and needs the extended fields. */
 	if (!ccs_cq_ready_count(cq) || ccs_cq_ready_space(cq) < (uint32_t)got ||
 	    (cq->ex && ccs_cq_ready_count(cq) + (uint32_t)got > (uint32_t)n))
 		return got;
@@ -118,13 +118,14 @@ static int poll_others(struct cq *cq, int got, int n, struct ibv_wc *wc)
 }
 
 /*
- * The rest of a usual poll, which has polled `got` completions, and of those `done` are delivered.
- * before_ns: the time of the poll before.
+ * The rest of a fast poll, which has polled `got` completions and delivered `done`. before_ns: time
+ * of the poll before it.
  */
-static __attribute__((noinline)) int end_usual(struct cq *cq, struct shadow *s, int got, int done,
-					       int n, struct ibv_wc *wc, uint64_t before_ns)
+static __attribute__((noinline)) int
+end_fast_poll(struct cq *cq, struct shadow *s, int got, int done, int n, struct ibv_wc *wc,
+	      uint64_t before_ns)
 {
-	/* Of several shadow CQs, only s is known to have been empty. */
+	/* If there are several shadow CQs, only s is known to have been empty. */
 	const bool single = ccs_poll_is_single(cq, s);
 	const int more = ccs_poll_batches(cq, s, n - done, wc + done, got - done,
 					  single ? before_ns : CCS_TIME_UNKNOWN);
@@ -137,7 +138,7 @@ static __attribute__((noinline)) int end_usual(struct cq *cq, struct shadow *s, 
 				 CCS_TIME_UNKNOWN);
 }
 
-/* A usual poll has found `got` in the application's CQ first. */
+/* A fast poll has found `got` in the application's CQ first. */
 static __attribute__((noinline)) int end_with_received(struct cq *cq, int got, int n,
 						       struct ibv_wc *wc)
 {
@@ -155,13 +156,13 @@ static bool become_idle(struct cq *cq)
 	const struct shadow *s;
 
 	atomic_store(&cq->idle, true);
-	s = ccs_poll_usual_shadow(cq);
+	s = ccs_poll_fast_shadow(cq);
 	if (!s || ccs_shadow_is_active(s)) {
 		atomic_store(&cq->idle, false);
 		return false;
 	}
 	cq->polled_ns = CCS_TIME_UNKNOWN;
-	cq->polls = FAIR; /* no usual poll follows at once */
+	cq->polls = FAIR; /* the next poll is not fast */
 	return true;
 }
 
@@ -180,8 +181,8 @@ static __attribute__((noinline)) int poll_idle(struct cq *cq, int n, struct ibv_
 }
 
 /* A poll of s finds n completions in most cases, all of whole WRs, which takes few instructions. */
-static inline __attribute__((always_inline)) int poll_usual(struct cq *cq, struct shadow *s, int n,
-							     struct ibv_wc *wc, uint64_t before_ns)
+static inline __attribute__((always_inline)) int poll_fast(struct cq *cq, struct shadow *s, int n,
+							    struct ibv_wc *wc, uint64_t before_ns)
 {
 	const int got = cq->ctx->real.poll_cq(s->cq, n, wc);
 	int done = 0;
@@ -189,7 +190,7 @@ static inline __attribute__((always_inline)) int poll_usual(struct cq *cq, struc
 	if (got == n)
 		done = n == 1 ? ccs_poll_deliver_one(cq, wc) : ccs_poll_deliver(cq, wc, n);
 	if (__builtin_expect(done < n, 0))
-		return end_usual(cq, s, got, done, n, wc, before_ns);
+		return end_fast_poll(cq, s, got, done, n, wc, before_ns);
 	s->empty = 0;
 	cq->idle_polls = 0;
 	ccs_unlock(&cq->lock);
@@ -198,7 +199,7 @@ static inline __attribute__((always_inline)) int poll_usual(struct cq *cq, struc
 }
 
 /*
- * Every few polls, or if a poll may be unusual: find out which shadow CQs are active, and perhaps
+ * Every few polls, or if a poll may not be fast: find out which shadow CQs are active, and perhaps
  * poll the application's own CQ first. cq->lock is held, and released.
  */
 static __attribute__((noinline)) int poll_in_turn(struct cq *cq, int n, struct ibv_wc *wc)
@@ -221,13 +222,13 @@ static __attribute__((noinline)) int poll_in_turn(struct cq *cq, int n, struct i
 		if (__builtin_expect(got, 0))
 			return end_with_received(cq, got, n, wc);
 	}
-	got = poll_usual(cq, s, n, wc, before_ns);
+	got = poll_fast(cq, s, n, wc, before_ns);
 	ccs_mailbox_poll();
 	return got;
 }
 
-/* Whether a poll of s has more to do than to deliver completions of whole WRs. */
-static inline bool is_unusual(struct cq *cq, const struct shadow *s)
+/* Whether a poll of s may have to do more than deliver completions of whole WRs. */
+static inline bool must_poll_slowly(struct cq *cq, const struct shadow *s)
 {
 	return !s || !ccs_shadow_is_active(s) || cq->polled_ns != CCS_TIME_UNKNOWN ||
 	       atomic_load_explicit(&cq->timed, memory_order_relaxed) ||
@@ -244,9 +245,9 @@ int ccs_cq_poll(struct cq *cq, int n, struct ibv_wc *wc)
 		return poll_any(cq, n, wc);
 	ccs_lock(&cq->lock);
 	s = cq->recent;
-	if (cq->polls + 1 >= FAIR || is_unusual(cq, s))
+	if (cq->polls + 1 >= FAIR || must_poll_slowly(cq, s))
 		return atomic_load_explicit(&cq->idle, memory_order_relaxed)
 			? poll_idle(cq, n, wc) : poll_in_turn(cq, n, wc);
 	cq->polls++;
-	return poll_usual(cq, s, n, wc, CCS_TIME_UNKNOWN);
+	return poll_fast(cq, s, n, wc, CCS_TIME_UNKNOWN);
 }

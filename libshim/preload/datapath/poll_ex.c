@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the poll batches of extended CQs get from the shadow CQs. */
+/* Completions of shadow CQs for the poll batches of extended CQs. */
 #include "preload/datapath/poll_ex.h"
 
 #include <errno.h>

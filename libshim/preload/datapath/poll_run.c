@@ -101,11 +101,11 @@ int ccs_poll_deliver(struct cq *cq, struct ibv_wc *wc, int n)
 }
 
 /*
- * Completions in the application's array, up to *end, of which most need no change but of their
- * wr_id. What the application does not get is removed, and *end moved. Returns the first that
+ * Completions in the application's array, up to *end. Most need no change but of their wr_id.
+ * Internal completions are removed, and *end moved. Returns the first that
  * is a failure or stale, or *end. timed: cq->polled_ns is known.
  */
-static struct ibv_wc *deliver_usual(struct cq *cq, struct ibv_wc *wc, struct ibv_wc **end,
+static struct ibv_wc *deliver_fast(struct cq *cq, struct ibv_wc *wc, struct ibv_wc **end,
 				    bool timed)
 {
 	do {
@@ -137,7 +137,7 @@ static struct ibv_wc *deliver_usual(struct cq *cq, struct ibv_wc *wc, struct ibv
 	return wc;
 }
 
-/* The ready completions, and then new ones, which go directly into wc. */
+/* Deliver the ready completions, then poll more directly into wc. */
 static __attribute__((noinline)) int poll_shadows(struct cq *cq, int n, struct ibv_wc *wc)
 {
 	const int got = ccs_cq_pop_ready(cq, n, wc);
@@ -175,7 +175,7 @@ static __attribute__((noinline)) int poll_rest(struct cq *cq, int got, int n, st
 	return n;
 }
 
-/* A usual poll did not return as many as it could have. */
+/* A fast poll has returned fewer completions than it had space for. */
 static inline void count_empty(struct cq *cq, struct shadow *s, uint64_t before_ns)
 {
 	if (before_ns != CCS_TIME_UNKNOWN)
@@ -206,7 +206,7 @@ int ccs_poll_batches(struct cq *cq, struct shadow *s, int n, struct ibv_wc *wc, 
 			break;
 		s->empty = 0;
 		full = got == CCS_BATCH || end == last;
-		wc = deliver_usual(cq, wc, &end, cq->polled_ns != CCS_TIME_UNKNOWN);
+		wc = deliver_fast(cq, wc, &end, cq->polled_ns != CCS_TIME_UNKNOWN);
 		if (wc != end)
 			return (int)(wc - first) + poll_rest(cq, (int)(end - wc), (int)(last - wc),
 							     wc);
@@ -225,7 +225,7 @@ int ccs_poll_batches(struct cq *cq, struct shadow *s, int n, struct ibv_wc *wc, 
 /* A batch must be polled for an RTT, even if the application wants few. */
 int ccs_poll_first(struct cq *cq, int n, struct ibv_wc *wc)
 {
-	struct shadow *s = ccs_poll_usual_shadow(cq);
+	struct shadow *s = ccs_poll_fast_shadow(cq);
 	uint64_t before_ns;
 
 	if (!s || (atomic_load_explicit(&cq->timed, memory_order_relaxed) &&

@@ -2,8 +2,8 @@
 #ifndef CCS_POLL_RUN_H
 #define CCS_POLL_RUN_H
 /*
- * Usual polls: they need no event or extended field, and one shadow CQ has WQEs in flight. cq->lock
- * is held in all of it.
+ * Fast polls: they need no event or extended field, and one shadow CQ has WQEs in flight. cq->lock
+ * is held.
  */
 #include "base/probe.h"
 #include "flow/run.h"
@@ -14,20 +14,19 @@
 #include "preload/object/registry.h"
 #include "preload/report/publish.h"
 
-/* The only one that may have completions; any, if none has; NULL: there are several. */
+/* The only active shadow CQ, or any if all are inactive. NULL: several are active. */
 struct shadow *ccs_poll_only_active(struct shadow *s);
-/* Deliver n completions while they are usual: returns how many. The time is unknown. */
+/* Deliver the first of n completions that are successes of whole WRs: returns how many. */
 int ccs_poll_deliver(struct cq *cq, struct ibv_wc *wc, int n);
-/* Whether one but s is. */
+/* Whether a shadow CQ other than s is active. */
 bool ccs_poll_is_another_active(struct cq *cq, const struct shadow *s);
-/* Poll up to n completions of the application's QPs, usual or not. */
+/* Poll up to n completions of the application's QPs, fast or not. */
 int ccs_poll_first(struct cq *cq, int n, struct ibv_wc *wc);
-/* The same of a usual poll, whose first batch has been polled, after before_ns, with the result
- * `got`. */
+/* Finish a fast poll whose first batch was polled after before_ns with the result `got`. */
 int ccs_poll_batches(struct cq *cq, struct shadow *s, int n, struct ibv_wc *wc, int got,
 		     uint64_t before_ns);
 
-/* The first shadow CQ, if a poll is usual; or NULL. */
+/* The first shadow CQ, if a poll is fast; or NULL. */
 static inline struct shadow *ccs_poll_first_shadow(struct cq *cq)
 {
 	struct shadow *s = atomic_load_explicit(&cq->shadows, memory_order_acquire);
@@ -38,8 +37,8 @@ static inline struct shadow *ccs_poll_first_shadow(struct cq *cq)
 	return s;
 }
 
-/* The shadow CQ of a usual poll, or NULL. */
-static inline struct shadow *ccs_poll_usual_shadow(struct cq *cq)
+/* The shadow CQ of a fast poll, or NULL. */
+static inline struct shadow *ccs_poll_fast_shadow(struct cq *cq)
 {
 	struct shadow *s = ccs_poll_first_shadow(cq);
 
@@ -48,16 +47,16 @@ static inline struct shadow *ccs_poll_usual_shadow(struct cq *cq)
 
 /*
  * The same, for the polls that follow: if it has fewer completions than wanted,
- * ccs_poll_is_another_active() says whether the others must be polled, too. They are checked with
- * the application's own CQ at the latest.
+ * ccs_poll_is_another_active() says whether the others must be polled as well. They are checked
+ * with the application's own CQ at the latest.
  */
 static inline struct shadow *ccs_poll_find_recent(struct cq *cq)
 {
-	cq->recent = ccs_poll_usual_shadow(cq);
+	cq->recent = ccs_poll_fast_shadow(cq);
 	return cq->recent;
 }
 
-/* Whether s is the only one that exists. */
+/* Whether the CQ has no shadow CQ but s. */
 static inline bool ccs_poll_is_single(const struct cq *cq, const struct shadow *s)
 {
 	return !s->next && atomic_load_explicit(&cq->shadows, memory_order_relaxed) == s;
@@ -89,7 +88,7 @@ static inline __attribute__((always_inline)) void ccs_poll_leave_qp(struct qp *q
 	ccs_unlock(&qp->lock);
 }
 
-/* The same of one, which was polled alone. Returns whether it is usual. */
+/* Deliver a completion that was polled alone. Returns whether it is a whole WR's success. */
 static inline __attribute__((always_inline)) bool
 ccs_poll_deliver_one(struct cq *cq, struct ibv_wc *wc)
 {

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Posting: accept the application's WRs, and hand those that need not wait to the device at once.
+ * Posting. A lone WR at an open gate is a run of one (flow/run.h), which ccs_post() hands to the
+ * device at once. All other posts go through post_any(): WRs that need not wait form runs and leave
+ * in doorbells of CCS_BATCH WQEs; the rest is accepted, goes through the gate (emit.c), and is
+ * copied if it must wait.
  */
 #include "preload/datapath/post.h"
 
@@ -16,7 +19,7 @@
 #include "preload/object/shim.h"
 #include "preload/report/publish.h"
 
-/* Of librxe, the doorbell's error before RTS: it queues what fits nevertheless. */
+/* Before RTS librxe returns the doorbell's error, although it queues the WRs that fit. */
 static int full_error(const struct qp *qp)
 {
 	return qp->syscalls && qp->state < IBV_QPS_RTS ? EINVAL : ENOMEM;
@@ -31,7 +34,7 @@ static inline uint64_t list_length(const struct ibv_send_wr *wr)
 	return n;
 }
 
-/* Accept WRs while there is space; returns the first one left. *flags has the flags of all. */
+/* Accept WRs while there is space; returns the first WR left. *flags has the flags of all. */
 static struct ibv_send_wr *accept_list(struct qp *qp, struct ibv_send_wr *wr, uint32_t *flags)
 {
 	for (*flags = 0; wr && !ccs_flow_full(&qp->flow); wr = wr->next)
@@ -77,7 +80,7 @@ static void set_sources(struct ccs_flow *f, uint64_t first, const struct ibv_sen
 			ccs_flow_wr(f, n)->source = wr;
 }
 
-/* The device's error codes, or its usual ones where the WR did not get there. */
+/* The device's error codes; or the codes that it would return, if it did not get the WR. */
 static int resolve_post_result(struct qp *qp, const struct ccs_post_outcome *o, struct ibv_send_wr *wr,
 			       struct ibv_send_wr **bad)
 {
@@ -154,7 +157,7 @@ add_to_run(struct qp *qp, const struct ibv_send_wr *wr, enum ccs_flow_run_kind k
 	len = __builtin_expect(wr->num_sge == 1, 1) ? wr->sg_list->length : sum_of_sges(qp, wr);
 	if (!ccs_flow_run_fits(&qp->flow, run, len, kind))
 		return false;
-	ccs_wr_build_whole(wr, kind != CCS_RUN_SILENT, ccs_token(qp, run->seg), wqe);
+	ccs_wr_build_whole(wr, kind != CCS_RUN_UNSIGNALLED, ccs_token(qp, run->seg), wqe);
 	ccs_flow_run_add(&qp->flow, run, len, flags, kind, wr->wr_id);
 	return true;
 }
@@ -177,7 +180,7 @@ accept_run(struct qp *qp, struct ibv_send_wr *wr, enum ccs_flow_run_kind kind,
 	for (; wr && out < end; wr = wr->next, out++) {
 		const bool signal = (wr->send_flags | all) & IBV_SEND_SIGNALED;
 
-		if (signal != (kind != CCS_RUN_SILENT) || !add_to_run(qp, wr, kind, &run, out))
+		if (signal != (kind != CCS_RUN_UNSIGNALLED) || !add_to_run(qp, wr, kind, &run, out))
 			break;
 		out->next = out + 1;
 	}
@@ -192,7 +195,8 @@ accept_run(struct qp *qp, struct ibv_send_wr *wr, enum ccs_flow_run_kind kind,
 static __attribute__((noinline)) struct ibv_send_wr *
 accept_other_run(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **wqe, unsigned most)
 {
-	return accept_run(qp, wr, wr->opcode == IBV_WR_RDMA_READ ? CCS_RUN_READ : CCS_RUN_SILENT,
+	return accept_run(qp, wr, wr->opcode == IBV_WR_RDMA_READ ? CCS_RUN_READ
+							       : CCS_RUN_UNSIGNALLED,
 			  wqe, most);
 }
 
@@ -224,7 +228,7 @@ static inline __attribute__((always_inline)) bool
 accept_lone(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr *wqe)
 {
 	if (__builtin_expect(!is_signalled(qp, wr), 0))
-		return accept_other(qp, wr, CCS_RUN_SILENT, wqe);
+		return accept_other(qp, wr, CCS_RUN_UNSIGNALLED, wqe);
 	return accept_single(qp, wr, CCS_RUN_SIGNALED, wqe) ||
 	       (wr->opcode == IBV_WR_RDMA_READ && accept_other(qp, wr, CCS_RUN_READ, wqe));
 }
@@ -267,7 +271,7 @@ static inline struct ibv_send_wr *fill_at_once(struct qp *qp, struct ibv_send_wr
 	return wr;
 }
 
-/* Post WRs as they are accepted, while none must wait: as ccs_emit(); o->left as fill_at_once(). */
+/* Post WRs until one must wait. Returns as ccs_emit(); sets o->left as fill_at_once(). */
 static inline int post_at_once(struct qp *qp, struct ccs_post_outcome *o, uint64_t *now_ns)
 {
 	struct doorbell b;
@@ -345,7 +349,7 @@ static int post_wrs(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **
 
 	ccs_qp_feedback_poll(qp, &now_ns);
 	if (wr && qp->flow.wr_head != qp->flow.wr_tail && (wr->next || ccs_flow_full(&qp->flow)))
-		ccs_accept_make_room(qp, list_length(wr));
+		ccs_accept_reclaim(qp, list_length(wr));
 	rc = ccs_emit_is_ours_to_flush(qp) ? post_broken(qp, wr, bad)
 					   : post_list(qp, wr, bad, &now_ns);
 	CCS_PROBE3(post, qp->qp_num, qp->flow.wr_head, qp->flow.wr_next);

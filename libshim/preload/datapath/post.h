@@ -12,14 +12,14 @@ struct ccs_post_outcome {
 	struct ibv_send_wr *left;        /* first WR without space, or NULL */
 };
 
-/* Accept a list, and post the WRs that need not wait. False: all of it is at the device. */
+/* Accept a list, and post the WRs that need not wait. False: the device has the whole list. */
 bool ccs_post_accept(struct qp *qp, struct ibv_send_wr *wr, struct ccs_post_outcome *o,
 		     uint64_t *now_ns);
 
 /* ibv_post_send() of a QP with a record. */
 int ccs_post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
-/* Post the n WRs that a batch has staged from the head on, all or none; the batch's lock is held.
- * error: the builders' error code, or 0. */
+/* Post the n WRs that a batch has staged from the head on, or refuse them together; the batch's
+ * lock is held. error: the builders' error code, or 0. */
 int ccs_post_staged(struct qp *qp, uint32_t n, int error);
 /* Poll for completions unless n more WRs can be queued; the batch's lock is held. */
 void ccs_post_reclaim(struct qp *qp, uint32_t n);

@@ -15,12 +15,12 @@
 
 /*
  * Entries of the device's queue that a shallow one has at least, for segments: as many as fit in a
- * ring of 32, of which a device (rxe) may keep one free. Deeper ones have entries enough, and more
- * would double their memory.
+ * ring of 32, of which a device (rxe) may keep one free. Deeper queues have entries enough, and
+ * more would double their memory.
  */
 enum { DEPTH_LEAST = 31 };
 
-/* Of one block, as wr.h describes it. */
+/* Size of the block that wr.h describes. */
 static size_t copies_size(const struct qp *qp)
 {
 	const size_t n = (size_t)qp->flow.queue.wr_mask + 1;
@@ -80,7 +80,7 @@ uint32_t ccs_qp_device_depth(const struct ctx *ctx, uint32_t wanted)
 {
 	const uint32_t least = ctx->max_qp_wr < DEPTH_LEAST ? ctx->max_qp_wr : DEPTH_LEAST;
 
-	/* Above its limit let the device refuse with its own error. */
+	/* Above its limit let the device refuse with its error. */
 	if (wanted >= least || !ccs_policy_may_split() || ccs_memlock_limited(ctx))
 		return wanted;
 	return least;
@@ -95,9 +95,9 @@ uint32_t ccs_qp_granted_max(const struct ctx *ctx, uint32_t depth)
 
 /*
  * These providers (mlx5, rxe) double a ring until it is large enough: mlx5 in bytes, of which a
- * WQE takes some, and rxe in entries, of which one stays free. So half of a ring holds half of what
- * was granted, rounded down. Others, and an rxe that says nothing of that, grant what they were
- * asked for.
+ * WQE takes some, and rxe in entries, of which one stays free. So half of a ring holds half of
+ * the granted depth, rounded down. Others, and an rxe that reports no ring size, grant the depth
+ * that was requested.
  */
 uint32_t ccs_qp_bare_depth(const struct ctx *ctx, uint32_t wanted, uint32_t granted)
 {

@@ -19,8 +19,8 @@ int ccs_qp_alloc_copies(struct qp *qp);
 void ccs_qp_put(struct qp *qp);
 
 /*
- * An uncontrolled QP was created. Its address may be that of a controlled one which another thread
- * is destroying: the device has freed it, and its record can still be found.
+ * An uncontrolled QP was created. Its address may equal the address of a controlled QP that another
+ * thread is destroying: the device has freed it, and its record can still be found.
  */
 void ccs_qp_uncontrolled(const struct ibv_qp *real);
 
@@ -31,19 +31,19 @@ void ccs_qp_set_send_cq(struct qp *qp, bool app);
 uint32_t ccs_qp_device_depth(const struct ctx *ctx, uint32_t wanted);
 /* The most that a device may grant for that depth. */
 uint32_t ccs_qp_granted_max(const struct ctx *ctx, uint32_t depth);
-/* What the device would grant for `wanted` WRs, from what it granted for those and segments. */
+/* The depth that the device would grant for `wanted` WRs alone; granted: with segments. */
 uint32_t ccs_qp_bare_depth(const struct ctx *ctx, uint32_t wanted, uint32_t granted);
 
 /*
  * The QP has failed. A device flushes what it has, but not necessarily what it gets afterwards
- * (irdma), so deferred WRs do not go there any more: ccs_complete_broken() completes them. What
- * was posted while the device was failing may be lost as well, so it is waited for with a limit.
+ * (irdma), so deferred WRs do not go there any more: ccs_complete_broken() completes them. WQEs
+ * that were posted while the device was failing may be lost as well: the wait for them is limited.
  */
 static inline void ccs_qp_fail(struct qp *qp)
 {
 	ccs_flow_fail(&qp->flow);
 	qp->broken |= qp->flow.user.enforce && qp->flow.wr_tail < qp->flow.wr_head;
-	qp->failure.flush_seen |= qp->ctx->provider->ignores_in_error; /* so there may be none to see */
+	qp->failure.flush_seen |= qp->ctx->provider->ignores_in_error; /* no flush may follow */
 }
 
 /* The QP was reset, or all WRs of the failed QP have completed. */
@@ -55,7 +55,7 @@ static inline void ccs_qp_end_broken(struct qp *qp)
 	qp->failure.deadline_ns = 0;
 }
 
-/* Double the WQEs that may be in flight, as far as the shadow CQ has space. qp->lock is held. */
+/* Double the WQEs that may be in flight, if the shadow CQ has space. qp->lock is held. */
 bool ccs_qp_add_entries(struct qp *qp);
 
 /* WQEs are about to be posted. qp->lock is held, as in the next. */

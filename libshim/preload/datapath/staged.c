@@ -18,7 +18,7 @@ void ccs_post_reclaim(struct qp *qp, uint32_t n)
 	if (ccs_forked())
 		return;
 	ccs_lock(&qp->lock);
-	ccs_accept_make_room(qp, n);
+	ccs_accept_reclaim(qp, n);
 	ccs_wr_batch_update_space(qp);
 	ccs_qp_leave(qp);
 }
@@ -42,7 +42,7 @@ static int post_staged_uncontrolled(struct qp *qp, uint32_t n)
 }
 
 /*
- * All or none: if the device refuses the first WR that it gets, none is posted. A later WR was
+ * If the device refuses the first WR that it gets, the whole batch is refused. A later WR was
  * accepted with the WRs before it: it is deferred, or the QP is failed.
  */
 static int post_staged(struct qp *qp, uint32_t n, uint64_t *now_ns)

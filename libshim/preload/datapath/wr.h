@@ -80,7 +80,8 @@ int ccs_wr_keep(struct qp *qp, uint64_t number);
 void ccs_wr_build(const struct qp *qp, const struct ccs_seg *seg, uint64_t token,
 		  struct ibv_send_wr *out, uint32_t n);
 
-/* The WQE of a whole WR that is not an atomic: the members that the device reads, but for `next`. */
+/* The WQE of a whole WR that is not an atomic: the members that the device reads, but for
+ * `next`. */
 static inline void ccs_wr_build_whole(const struct ibv_send_wr *wr, bool signal, uint64_t token,
 				      struct ibv_send_wr *out)
 {
@@ -102,8 +103,8 @@ static inline struct ibv_send_wr *ccs_wr_copy(const struct qp *qp, uint64_t numb
 	return &qp->copy[number & qp->flow.queue.wr_mask];
 }
 
-/* Behind the copies are their scatter lists, of cap.max_send_sge entries, then those of the
- * segments of a doorbell, then the copies' inline data. */
+/* The block: the copies; their scatter lists of cap.max_send_sge entries; the scatter lists of a
+ * doorbell's segments; the copies' inline data. */
 static inline struct ibv_sge *ccs_wr_sges(const struct qp *qp, size_t list)
 {
 	return (struct ibv_sge *)(void *)(qp->copy + qp->flow.queue.wr_mask + 1) +
@@ -115,7 +116,7 @@ static inline struct ibv_sge *ccs_wr_copy_sge(const struct qp *qp, uint64_t numb
 	return ccs_wr_sges(qp, number & qp->flow.queue.wr_mask);
 }
 
-/* Of the n-th segment of a doorbell. */
+/* Scatter list of the n-th segment of a doorbell. */
 static inline struct ibv_sge *ccs_wr_segment_sge(const struct qp *qp, uint32_t n)
 {
 	return ccs_wr_sges(qp, (size_t)qp->flow.queue.wr_mask + 1 + n);
