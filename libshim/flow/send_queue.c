@@ -179,7 +179,7 @@ needs_signal_for_entries(const struct ccs_flow *f, const struct ccs_seg *seg)
 	       would_fill_unsignalled(f, seg);
 }
 
-/* Length of a segment of a long WR. */
+/* Bytes of a full segment of such a WR. */
 static uint32_t full_len(const struct ccs_flow *f, const struct ccs_seg *seg)
 {
 	return ccs_flow_splits(f, seg->flags) ? f->segments.split_len : f->segments.len;

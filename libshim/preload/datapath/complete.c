@@ -82,7 +82,7 @@ static bool has_later_timed(const struct qp *qp, const struct shadow_batch *a, i
 	return false;
 }
 
-/* Whether all segments in flight are unsignalled: their success raises no completion. */
+/* Whether all segments in flight are unsignalled: their success yields no completion. */
 static bool all_unsignalled(const struct ccs_flow *f)
 {
 	return f->seg_tail + f->unsignalled >= f->seg_head;
