@@ -188,7 +188,7 @@ static unsigned choose_scenarios(const struct options *o, const struct scenario 
 	return n;
 }
 
-/* All that control, and HPCC's other source of records. Algorithms to come are among them. */
+/* Every registered algorithm that controls, and hpcc's echo variant. */
 static void every_cc(struct options *o)
 {
 	for (unsigned i = 0; ccs_cc_all[i]; i++)

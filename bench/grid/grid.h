@@ -20,13 +20,13 @@ struct scenario {
 	enum sim_pattern pattern;
 	enum sim_op op;
 	uint32_t message;        /* default 64 KB */
-	double rate;             /* of the ports that are measured */
-	double nic;              /* of the hosts; default: as the ports */
-	unsigned hosts, qps;     /* that send; flows of each, default 1 */
-	double rtt, far;         /* base RTT, by default by the rate; that of every second flow */
-	unsigned entries;        /* of the application's send queue; default: enough */
-	double queue;            /* of a port; 0: no packet is ever dropped */
-	double jitter;           /* of completions: uniform, up to this */
+	double rate;             /* bit/s of the measured ports */
+	double nic;              /* bit/s of the hosts' NICs; default: as the ports */
+	unsigned hosts, qps;     /* senders, and queue pairs of each, default 1 */
+	double rtt, far;         /* base RTT, derived from the rate by default; of every second flow */
+	unsigned entries;        /* depth of the application's send queue; default: enough */
+	double queue;            /* bytes of a port's queue; 0: lossless */
+	double jitter;           /* delay of completions, uniform up to this */
 	double loss;             /* of data packets on the links */
 	double slow;             /* the port's rate in the middle third of the run */
 	unsigned joins;          /* flows more in the middle third of the run */
@@ -47,15 +47,15 @@ unsigned grid_flows(const struct scenario *s);
 /* Messages that each application has outstanding. */
 unsigned grid_depth(const struct scenario *s);
 
-/* What a queue is counted in: what one flow sends without a break. */
+/* The unit of queue lengths: the bytes that a flow sends without a break. */
 double grid_segment(const struct scenario *s);
 
 /* The rule by which no algorithm can hold the row's aims, or NULL. */
 const char *grid_forbidden(const struct scenario *s);
 
-/* What is tried in a scenario. */
+/* An algorithm that runs in a scenario. */
 struct contender {
-	const char *cc;          /* "NAME[:param=value,...]"; "none": no shim at all */
+	const char *cc;          /* "NAME[:param=value,...]", or "none": without the shim */
 	struct ccs_cc_spec spec;
 	unsigned aims;           /* set of enum miss */
 };
@@ -74,7 +74,7 @@ struct outcome {
 	uint64_t drops, late_drops, lost, victims;
 };
 
-/* Of one contender in one scenario. */
+/* A run of one contender in one scenario. */
 struct job {
 	const struct scenario *scenario;
 	const struct contender *contender;
@@ -82,10 +82,11 @@ struct job {
 	struct outcome *out;     /* in memory that processes share */
 };
 
-/* All jobs, by so many processes. The number that did not end, each of which was named. */
+/* Run all jobs by this number of processes. Returns the number of jobs that failed, after a
+ * message for each. */
 unsigned grid_run(const struct job *job, unsigned n, unsigned processes, uint64_t seed);
 
-/* What a row may miss. */
+/* Aims that a row may miss. */
 enum miss {
 	UTIL_95, UTIL_96, JAIN_90, JAIN_95, JAIN_98, QUEUE_4, QUEUE_2, DROPS, VICTIM, SETTLE, MISSES
 };
@@ -96,17 +97,17 @@ struct criterion {
 };
 extern const struct criterion grid_criteria[MISSES];
 
-/* The set of those that do not hold, and how badly: 1 is on the edge. */
+/* The set of missed aims, and the ratio of the worst to its bound. */
 unsigned grid_judge(const struct scenario *s, const struct outcome *o, const struct outcome *none,
 		    double *badness);
 
-/* By what an algorithm is judged: with agents, by RTTs alone, or by name beside others. */
+/* The aims of an algorithm: with agents, by RTTs alone, or by name beside others. */
 unsigned grid_aims(const struct ccs_cc_spec *spec, const char *wanted);
 
-/* The whole: scenarios x contenders, none first. */
+/* All scenarios with all contenders; "none" is the first. */
 struct grid {
 	const struct scenario *const *scenario;
-	const struct contender *contender; /* [0] is none */
+	const struct contender *contender; /* [0] runs without the shim */
 	unsigned scenarios, contenders;
 	const struct outcome *outcome;   /* [scenario * contenders + contender] */
 	unsigned length;
@@ -116,7 +117,7 @@ struct grid {
 void grid_print(const struct grid *g, unsigned worst);
 bool grid_json(const struct grid *g, FILE *f);
 
-/* Each row that the lab can have: name, options of ci/lab/lab, arguments of ccbench, commands first. */
+/* Print, for each row that the lab can run, its name and the arguments of the lab and of ccbench. */
 void grid_lab(const struct grid *g);
 
 /* Outcomes from a file of lines that bench/scripts/grid-lab wrote. 0, or -1 after a sentence. */

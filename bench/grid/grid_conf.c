@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a scenario means to the simulator: hosts as Soft-RoCE's, agents as ours, and how long. */
+/* The simulator's configuration of a scenario: Soft-RoCE's hosts, host agents, and the duration. */
 #include <math.h>
 #include <string.h>
 
@@ -9,11 +9,11 @@
 #define ACK_BYTES 80            /* with its headers */
 #define SOFT_RATE 25e9          /* of hosts with Soft-RoCE, and of the lab; others have hardware */
 #define SOFT_DEPTH 64           /* its packets of a queue pair in its interface's queue */
-#define SOFT_UNACKED 128        /* its packets on their way, at most */
-#define NOISE_US 1.0            /* mean of what hosts always add */
+#define SOFT_UNACKED 128        /* most unacknowledged packets of Soft-RoCE */
+#define NOISE_US 1.0            /* mean delay that hosts always add */
 #define CNP_US 50.0
-#define ROUNDS 600              /* of the time that each flow's segment and the wire take */
-#define PACKETS_MOST 1.2e6      /* of a run with at least a fourth of the rounds */
+#define ROUNDS 600              /* a round: a segment of each flow, and the base RTT */
+#define PACKETS_MOST 1.2e6      /* packets of a run with at least a fourth of the rounds */
 #define WARM 3                  /* a third of the run */
 
 /* A record from a host agent, in bytes, and the shares of its port that agents may take. */
@@ -21,8 +21,8 @@
 #define SHARE_EACH 0.005
 #define SHARE_ALL 0.02
 #define RECORDS_MOST 50000.0    /* a second */
-#define RECORD_LEAST_US 200.0   /* from one to the next */
-#define RECORDS 60              /* of a run, at least */
+#define RECORD_LEAST_US 200.0   /* least interval of records */
+#define RECORDS 60              /* least number of records of a run */
 
 unsigned grid_flows(const struct scenario *s)
 {
@@ -34,13 +34,13 @@ unsigned grid_per_port(const struct scenario *s)
 	return (s->pattern == SIM_INCAST ? grid_flows(s) : s->qps) + s->joins + s->rivals;
 }
 
-/* More than a path shows: records of links, or what agents make of them. */
+/* Whether the algorithm needs records of links, or rates that agents derive from them. */
 bool grid_needs_records(const struct ccs_cc_spec *spec)
 {
 	return spec->ops->needs & ~(unsigned)(CCS_NEEDS_RTT | CCS_NEEDS_CNP | CCS_NEEDS_ECT);
 }
 
-/* As the flow layer derives it for the NIC (flow/limits.c), or what cannot be split. */
+/* As the flow layer derives it for the NIC (flow/limits.c), or the unsplit message. */
 double grid_segment(const struct scenario *s)
 {
 	const double fit = exp2(floor(log2(s->nic * 8 / 8e6)));
@@ -72,7 +72,7 @@ unsigned grid_depth(const struct scenario *s)
 	return (unsigned)(s->entries ? ccs_min(depth, s->entries) : depth);
 }
 
-/* Without control the queue is all that may be outstanding; so long it takes to build up. */
+/* Without control, the queue holds all outstanding data: the time in which it builds up. */
 static double fill_us(const struct scenario *s)
 {
 	const double bytes = (double)grid_per_port(s) * grid_depth(s) * s->message;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What control is meant to do, and whether it did. */
+/* The aims of control, and whether a run meets them. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "cc/minmax.h"
 #include "grid.h"
 
-#define ACKS 0.98            /* what they leave of a port */
+#define ACKS 0.98            /* part of a port that acknowledgements leave */
 #define SETTLE_ROUNDS 40     /* 5 ms for 16 flows more at 10 Gb/s */
 #define VICTIM_MARGIN 1.05   /* and a packet's time: two runs are never alike */
 
@@ -41,7 +41,7 @@ unsigned grid_aims(const struct ccs_cc_spec *spec, const char *wanted)
 	return grid_needs_records(spec) ? agents : rtt;
 }
 
-/* How much worse than wanted, 1 on the edge. What is not known (NAN) misses nothing. */
+/* The value relative to its bound, 1 on the edge. An unknown value (NAN) meets it. */
 static double at_most(double value, double wanted)
 {
 	return wanted > 0 ? value / wanted : value > 0 ? INFINITY : 0;
@@ -52,7 +52,7 @@ static double at_least(double value, double wanted)
 	return value <= 0 ? INFINITY : wanted / value;
 }
 
-/* Where none drops packets it could have sent more: the line, less acknowledgements. */
+/* If the run without control dropped packets, compare with the line, less acknowledgements. */
 static double reachable(const struct scenario *s, const struct outcome *none)
 {
 	const double line = s->pattern == SIM_INCAST ? 1 : ACKS;
@@ -81,7 +81,7 @@ static double how_bad(const struct scenario *s, const struct outcome *o, const s
 	}
 }
 
-/* What its application has outstanding is less than its share of the port in a far flow's RTT. */
+/* The application's outstanding data are less than its share of the port in a far flow's RTT. */
 static bool far_is_limited(const struct scenario *s)
 {
 	const double bytes = (double)grid_depth(s) * s->message;

@@ -7,12 +7,12 @@
 #include "cc/minmax.h"
 #include "grid.h"
 
-#define PACKETS_MOST 40e3    /* of a run: the lab does some thousand a second */
-#define VICTIMS 400          /* of a run, at most */
+#define PACKETS_MOST 40e3    /* packets of a run: the lab sends some thousand per second */
+#define VICTIMS 400          /* most writes of the victim in a run */
 #define LINK_MOST 25e9
 #define HOSTS_MOST 64
 
-/* What it has no command for, or no port that is shaped. */
+/* Whether the lab has commands and a shaped port for the scenario. */
 static bool in_lab(const struct scenario *s)
 {
 	if (s->nic > LINK_MOST || s->hosts > HOSTS_MOST || s->joins || s->slow > 0 || s->rivals ||
@@ -24,7 +24,7 @@ static bool in_lab(const struct scenario *s)
 	       s->op != SIM_READ;
 }
 
-/* A queue that holds all that may be outstanding, where none is to be dropped. */
+/* In a lossless scenario, a queue that holds all outstanding data. */
 static double queue(const struct scenario *s, const struct sim_conf *c)
 {
 	return s->queue > 0 ? s->queue : 1.2 * grid_per_port(s) * c->depth * s->message + 1e6;
@@ -57,7 +57,7 @@ static void print_bench(const struct scenario *s, const struct sim_conf *c)
 	       s->message, c->depth, us, us / 3, us / VICTIMS);
 }
 
-/* Host i + 2 has flow i. What is on the far ones' links is what host 1's do not have. */
+/* Host i + 2 has flow i. The additional delay of far flows is on their hosts' links. */
 static void print_setup(const struct scenario *s)
 {
 	char loss[32] = "";

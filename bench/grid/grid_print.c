@@ -49,7 +49,7 @@ static int worse_first(const void *a, const void *b)
 	     : (int)x->scenario - (int)y->scenario;
 }
 
-/* By what it misses worst of its aims. false: it misses none. */
+/* Find the worst missed aim. False: all aims are met. */
 static bool weigh(const struct grid *g, struct worst *w)
 {
 	const struct outcome *o = &g->outcome[w->scenario * g->contenders];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which rows the grid has: no full product, but every dimension against those that matter to it. */
+/* The rows of the grid: not a full product, but every dimension with the dimensions that matter. */
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static void append_unit(struct scenario *s, const char *what, double value, enum
 		append(s, " %s%s", what, ccs_format_unit(value, unit, text, sizeof(text)));
 }
 
-static void name(struct scenario *s, double usual_rtt)
+static void name(struct scenario *s, double default_rtt)
 {
 	static const char *const pattern[] = { "incast", "ring", "permutation", "alltoall" };
 	static const char *const op[] = { " write ", " send ", " read " };
@@ -46,7 +46,7 @@ static void name(struct scenario *s, double usual_rtt)
 		append(s, "x%u", s->qps);
 	append_unit(s, "", s->rate, CCS_UNIT_RATE);
 	append_unit(s, "nic ", s->nic != s->rate ? s->nic : 0, CCS_UNIT_RATE);
-	append_unit(s, "rtt ", s->rtt != usual_rtt ? s->rtt : 0, CCS_UNIT_TIME);
+	append_unit(s, "rtt ", s->rtt != default_rtt ? s->rtt : 0, CCS_UNIT_TIME);
 	append_unit(s, "far ", s->far, CCS_UNIT_TIME);
 	if (s->entries)
 		append(s, " entries %u", s->entries);
@@ -66,19 +66,19 @@ static void name(struct scenario *s, double usual_rtt)
 
 static void add(struct scenario s)
 {
-	const double usual_rtt = s.rate >= 5e9 ? 20 : 50;
+	const double default_rtt = s.rate >= 5e9 ? 20 : 50;
 
 	if (count == ROWS_MAX)
 		return;
 	s.nic = s.nic > 0 ? s.nic : s.rate;
 	s.qps = s.qps ? s.qps : 1;
 	s.message = s.message ? s.message : USUAL_MESSAGE;
-	s.rtt = s.rtt > 0 ? s.rtt : usual_rtt;
-	name(&s, usual_rtt);
+	s.rtt = s.rtt > 0 ? s.rtt : default_rtt;
+	name(&s, default_rtt);
 	rows[count++] = s;
 }
 
-/* Of all that follow in a function; a row is a scenario's fields. */
+/* Add a row; the arguments are members of struct scenario. */
 #define ROW(...) add((struct scenario){ __VA_ARGS__ })
 #define EACH(type, v, ...) \
 	for (const type v##_all[] = { __VA_ARGS__ }, *v = v##_all; \
@@ -257,7 +257,7 @@ const struct scenario *grid_scenarios(unsigned *n)
 
 /* -- the sample ------------------------------------------------------------------------- */
 
-/* Something of each family, none of which takes long. */
+/* Short rows of each family. */
 static const char *const sample[] = {
 	"incast 8 100m", "incast 8 1g", "incast 31 1g nic 4g", "incast 8 10g nic 100g",
 	"incast 8 25g", "incast 8 100g", "incast 1 10g", "incast 64 10g", "incast 8x8 1g",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Running jobs by several processes, each of which takes the next one that is left. */
+/* Runs jobs by several processes, each of which takes the next job. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>

@@ -24,7 +24,7 @@
 	      "min_rate=10m,alpha=" alpha, \
 	.flows = 40, .hosts = 10, .rate = 20e9, .nic_rate = 10e9, .base_us = 4, .mtu = 1024, \
 	.segment = 16384, .start_spread_us = 1000, .warm_us = 250e3, .end_us = 1000e3, \
-	.lazy_pacer = true
+	.fixed_release = true
 #define WITHIN_15(x) 0.85 * (x), 1.15 * (x)
 #define TABLE_1 { UTIL, WITHIN_15(97) }, { RTT_AVG, WITHIN_15(61) }, { RTT_P99, WITHIN_15(116) }
 
@@ -101,7 +101,7 @@
  */
 #define NS3 \
 	.cc = "timely:variant=ns3,min_rate=1g", .rate = 100e9, .base_us = 4, .mtu = 1056, \
-	.segment = 1056, .lazy_pacer = true, .flows = 1, .guests = 1, .join_us = 2e3, \
+	.segment = 1056, .fixed_release = true, .flows = 1, .guests = 1, .join_us = 2e3, \
 	.leave_us = 10e3, .warm_us = 3e3, .end_us = 12e3, .bin_us = 100
 
 #define GRID_FABRIC(v, n) \
@@ -117,7 +117,7 @@
 
 static const struct row rows[] = {
 	{ "timely Table 1", { INCAST("0.02") }, { TABLE_1, { JAIN, 0.98, 1 } } },
-	{ "timely Table 1, rest of a gap follows", { INCAST("0.02"), .lazy_pacer = false },
+	{ "timely Table 1, rest of a gap follows", { INCAST("0.02"), .fixed_release = false },
 	  { TABLE_1, { JAIN, 0.98, 1 } } },
 	{ "timely Table 1, flow layer", { INCAST("0.02"), .driver = SIM_SHIM, .path_base_us = 5 },
 	  { TABLE_1, { JAIN, 0.98, 1 } } },

@@ -17,9 +17,9 @@ static int add(struct flow_list *l, struct flow_spec f)
 {
 	struct flow_spec *more;
 
-	if (l->n == l->room) {
-		l->room = l->room ? 2 * l->room : 64;
-		more = realloc(l->v, l->room * sizeof(*more));
+	if (l->n == l->space) {
+		l->space = l->space ? 2 * l->space : 64;
+		more = realloc(l->v, l->space * sizeof(*more));
 		if (!more)
 			return -1;
 		l->v = more;

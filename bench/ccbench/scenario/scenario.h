@@ -8,7 +8,7 @@ struct opts;
 
 struct flow_list {
 	struct flow_spec *v;   /* free() it */
-	unsigned n, room;
+	unsigned n, space;
 	unsigned streams;      /* of random numbers: of flows that messages arrive at */
 };
 

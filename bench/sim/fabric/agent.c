@@ -26,7 +26,7 @@ struct agent {
 	struct ccs_cc_hop record;
 	double sent;             /* bit/s, in the last message to all */
 	uint64_t sent_at;
-	uint32_t first;          /* flow + 1; 0: none */
+	uint32_t first;          /* flow + 1, or 0 */
 	unsigned flows, hosts;   /* that send them, as of the last record */
 	double grain;            /* bytes; the largest segment of the flows so far */
 	unsigned *reached;       /* by host: the round of messages in which it was last reached */

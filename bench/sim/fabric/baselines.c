@@ -23,7 +23,7 @@ const struct driver *fab_baseline(const struct ccs_cc_spec *spec)
 	return NULL;
 }
 
-/* The name of the i-th algorithm; NULL: there are no more. */
+/* The name of the i-th algorithm, or NULL after the last. */
 static const char *known_name(unsigned i)
 {
 	if (i < BASELINES)

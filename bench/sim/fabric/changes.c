@@ -24,7 +24,7 @@ void changes_init(struct sim *s)
 	set_next(s);
 }
 
-/* What waits for a failed link is lost, and so is what is on it. */
+/* Packets that wait for a failed link are lost, as are packets on it. */
 static void fail(struct sim *s, uint32_t port)
 {
 	for (unsigned q = 0; q < QUEUES; q++)
@@ -39,7 +39,7 @@ static void restore(struct sim *s, uint32_t port)
 	port_kick(s, port);
 }
 
-/* One table for all that converge after the same failures. */
+/* A table for each set of failures, which switches that have converged share. */
 static const struct fab_routes *tables(struct sim *s)
 {
 	struct fab_routes *r = &s->converged[s->convergences];

@@ -34,7 +34,7 @@ static unsigned count_cut(const struct sim *s)
 }
 
 /* Longer than a packet is under way, or a lost one is not sent again. */
-static double patience(const struct sim *s)
+static double longest_wait(const struct sim *s)
 {
 	const double buffer = s->has_mmu ? s->conf->buffer.bytes : 1e9;
 
@@ -43,7 +43,7 @@ static double patience(const struct sim *s)
 
 static void check_again(struct sim *s)
 {
-	const double at = (double)s->now + patience(s);
+	const double at = (double)s->now + longest_wait(s);
 
 	if (at < (double)s->conf->end)
 		set_event(s, (uint64_t)at, CUT, 0);

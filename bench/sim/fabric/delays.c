@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-enum { PER_DOUBLING = 32, EXACT = 32 }; /* below EXACT ns each has its own step */
+enum { PER_DOUBLING = 32, EXACT = 32 }; /* below EXACT ns, a step per ns */
 
 static unsigned step_of(uint64_t ns)
 {

@@ -33,14 +33,14 @@ struct account {
 
 /* A receiver, by the port at which its packets arrive. */
 struct giver {
-	uint64_t next_at;        /* of the next credit */
-	uint32_t first, last;    /* flow + 1; 0: none */
+	uint64_t next_at;        /* time of the next credit */
+	uint32_t first, last;    /* flow + 1, or 0 */
 	bool set;                /* CREDIT is set */
 };
 
 struct credits {
-	struct account *account; /* of each flow */
-	struct giver *giver;     /* of each port */
+	struct account *account; /* per flow */
+	struct giver *giver;     /* per port */
 };
 
 struct eqds {
@@ -157,7 +157,7 @@ void credits_give(struct sim *s, uint32_t port)
 	set_giver(s, port);
 }
 
-/* What was sent without credit takes the link's time, beyond the first round trip's. */
+/* Data sent without credit take the link's time, except in the first round trip. */
 static void charge(struct sim *s, uint32_t port, uint32_t flow)
 {
 	const struct flow *f = &s->flow[flow];

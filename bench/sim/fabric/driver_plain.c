@@ -6,13 +6,13 @@
 #include "bench/sim/core/memory.h"
 #include "priv.h"
 
-/* Algorithms measure time from their own start; the first moment is 1 us. */
+/* An algorithm's time begins at 1 us, when it starts. */
 static double cc_us(const struct sim *s)
 {
 	return (double)(s->now - s->result->begin) / FAB_PS_PER_US + 1;
 }
 
-/* Where marks control the rate, the window is a limit of the shim's, and NICs have none. */
+/* If marks control the rate, only the shim limits the window, and NICs do not. */
 static double window_of(const struct ccs_cc *cc)
 {
 	return cc->ops->needs & CCS_NEEDS_CNP ? 0 : cc->out.window;
@@ -26,7 +26,7 @@ static bool may_send(const struct sim *s, const struct flow *f, bool lost)
 	return lost || !(window > 0) || inflight <= 0 || inflight < floor(window);
 }
 
-/* What the newest packet, or its segment, takes at the flow's rate. */
+/* The time of the newest packet, or of its segment, at the flow's rate. */
 static uint64_t gap(const struct sim *s, const struct flow *f)
 {
 	const struct fab_wire *w = &s->conf->wire;
@@ -43,7 +43,7 @@ static uint64_t due_within_segment(const struct sim *s, const struct flow *f)
 	return rate > 0 ? f->sent_at + after(s, 8e12 * f->last_len / rate) : 0;
 }
 
-/* A change of the rate counts at once for packets, and from the next one on for segments. */
+/* A change of the rate applies to packets at once, and to segments with the next segment. */
 static uint64_t due(const struct sim *s, const struct flow *f)
 {
 	const uint32_t segment = s->conf->segment;
@@ -87,7 +87,7 @@ static void start(struct sim *s, uint32_t flow)
 	follow(s, flow);
 }
 
-/* Of the acknowledged bytes, those of whole segments: the algorithm gets an RTT of each. */
+/* The acknowledged bytes in whole segments: the algorithm gets an RTT per segment. */
 static uint32_t completed(const struct sim *s, const struct flow *f, uint32_t acked)
 {
 	const uint32_t segment = s->conf->segment;
@@ -95,7 +95,7 @@ static uint32_t completed(const struct sim *s, const struct flow *f, uint32_t ac
 	return segment ? (uint32_t)(f->snd_una / segment - (f->snd_una - acked) / segment) * segment : acked;
 }
 
-/* What the NIC takes to send so many bytes, as far as it is no part of the RTT. */
+/* The NIC's time for this number of bytes, if it is not part of the RTT. */
 static double sending_us(const struct sim *s, const struct flow *f, uint32_t bytes)
 {
 	const double rate = s->conf->segment_rate;
@@ -147,7 +147,7 @@ static void loss(struct sim *s, uint32_t flow)
 	follow(s, flow);
 }
 
-/* As the interface has it: an acknowledgement of nothing. */
+/* Advice is an acknowledgement of 0 bytes (<ccshim/cc.h>). */
 static void advice(struct sim *s, uint32_t flow, const struct packet *k)
 {
 	struct flow *f = &s->flow[flow];

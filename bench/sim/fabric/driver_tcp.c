@@ -42,11 +42,11 @@ bool fab_is_tcp(const struct ccs_cc_spec *spec)
 struct tcp {
 	double mss, cwnd, ssthresh; /* bytes */
 	double srtt_us, rttvar_us, rto_us, min_rto_us;
-	uint64_t rto_at;         /* NEVER: nothing is in flight */
+	uint64_t rto_at;         /* NEVER while no packet is in flight */
 	/* The first hole, and when it had been sent again; what was sent again before it is once more,
 	 * 0: it is not. */
 	uint64_t hole, hole_at, resent;
-	bool timed_out;          /* until all that was in flight then is acknowledged */
+	bool timed_out;          /* until the data in flight at the timeout are acknowledged */
 	/* DCTCP: marks of the window that ends at window_end; a cut until cut_until was sent */
 	double alpha, gain;      /* gain 0: Reno */
 	uint64_t acked, marked, window_end, cut_until;
@@ -68,7 +68,7 @@ static uint64_t lost_below(const struct flow *f)
 	return f->snd_una;
 }
 
-/* RFC 6675's pipe: without what the receiver has, and what is lost and not sent again. */
+/* RFC 6675's pipe: excludes data that the receiver has, and lost data not sent again. */
 static double in_flight(const struct flow *f)
 {
 	const uint64_t lost = f->recover_until ? f->lost_end : 0;
@@ -124,7 +124,7 @@ static void sent(struct sim *s, struct flow *f, uint32_t bytes)
 		restart_timer(s, f);
 }
 
-/* All that the receiver is not known to have is sent again: holes, and what follows them. */
+/* Send again all data that the receiver may not have: holes, and the data after them. */
 static void time_out(struct sim *s, struct flow *f)
 {
 	const struct fab_ranges *r = &f->sacked;
@@ -264,7 +264,7 @@ static void ack(struct sim *s, uint32_t flow, const struct packet *k, uint32_t a
 	else if (acked && !k->ce && (!f->recover_until || t->timed_out))
 		grow(t, acked, flight);
 	find_lost_again(s, f, k);
-	/* Without more to send, holes that are not lost yet are sent again, too (NextSeg's rule 3). */
+	/* Without more to send, send again holes that are not lost yet (NextSeg's rule 3). */
 	f->lost_end = t->timed_out || f->snd_nxt == f->posted ? NEVER : lost_below(f);
 	if (f->snd_nxt == f->snd_una)
 		t->rto_at = NEVER;

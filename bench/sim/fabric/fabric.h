@@ -25,7 +25,7 @@ enum { FAB_PRIORITIES = 8, FAB_TTL = 64, FAB_CNP_DSCP = 48 };
 
 /* Sizes on the line in bytes, with preamble and gap where they count. */
 struct fab_wire {
-	uint32_t payload;        /* of a full packet */
+	uint32_t payload;        /* bytes in a full packet */
 	uint32_t header, ack, cnp, pause;
 	uint32_t data_telemetry, ack_telemetry; /* more, if the algorithm needs telemetry */
 	uint32_t tx_unit, queue_unit; /* bytes in which telemetry counts; at least 1 */
@@ -33,47 +33,47 @@ struct fab_wire {
 	bool whole_ns;           /* times of transmission are truncated to ns */
 	bool whole_rtt;          /* RTTs include the packet's own transmission by the NIC */
 	bool late_rates;         /* a rate applies from the next packet on; without telemetry only */
-	bool mark_acks;          /* an acknowledgement carries its packet's mark: there are no CNPs */
+	bool mark_acks;          /* acknowledgements carry marks, instead of CNPs */
 };
 
 /* A switch's buffer; see fabric/mmu.h. */
 struct fab_buffer {
-	double bytes;            /* of a switch; INFINITY: no packet is dropped and none is paused */
+	double bytes;            /* buffer of a switch; INFINITY: without drops and PAUSE frames */
 	double cell;             /* bytes */
 	bool pfc;                /* without, queues are lossy */
-	double alpha;            /* of each priority group, */
-	double alpha_rate;       /* of ports of this rate, and in proportion of others; 0: of all */
+	double alpha;            /* of a priority group, for ports of alpha_rate */
+	double alpha_rate;       /* bit/s; alpha is proportional to the rate; 0: equal for all ports */
 	double queue_alpha;      /* of lossy priorities: their groups, and their queues; 0: as alpha,
 				  * and unlimited */
 	double guarantee;        /* bytes of each priority group */
 	double headroom;         /* bytes of each port's lossless group; NAN: as follows */
-	double headroom_us;      /* what the port receives in this time; NAN: as computed */
+	double headroom_us;      /* headroom as the data received in this time; NAN: as computed */
 	double hysteresis;       /* bytes */
-	double t0_us;            /* from a PAUSE frame's arrival to its effect; in the headroom, too */
+	double t0_us;            /* from a PAUSE frame's arrival to its effect; part of the headroom */
 };
 
-/* Marks. kmin and kmax are those of ports of `rate`, and in proportion of others. */
+/* Marks. kmin and kmax are for ports of `rate`, and proportional to the rate of other ports. */
 struct fab_marking {
-	struct ccs_red red;      /* bytes; pmax 0: none */
+	struct ccs_red red;      /* bytes; pmax 0: no marks */
 	double rate;             /* 0: the same at all ports */
-	double poll_us, weight;  /* of the polled average; 0: the queue itself */
+	double poll_us, weight;  /* interval and weight of the polled average; 0: the queue itself */
 };
 
-/* What happens to the network in the course of a run. */
+/* A change of the network during a run. */
 enum fab_change_kind { FAB_FAIL, FAB_RESTORE, FAB_CONVERGE };
 
 struct fab_change {
 	enum fab_change_kind kind;
 	uint64_t at;             /* ps */
-	unsigned number;         /* of a link; of the node that gets new tables, FAB_ALL_NODES: all */
+	unsigned number;         /* link; or node that gets new tables, or FAB_ALL_NODES */
 };
 
 #define FAB_ALL_NODES UINT32_MAX
 
 /* A switch's remedy against PAUSE frames without end. */
 struct fab_watchdog {
-	double detect_us;        /* a priority is paused so long while packets wait; 0: no watchdog */
-	double restore_us;       /* it ends when the priority was not paused for so long */
+	double detect_us;        /* pause with packets waiting that triggers it; 0: no watchdog */
+	double restore_us;       /* time without a pause that ends it */
 	bool forward;            /* ignore pauses, instead of dropping what waits */
 };
 
@@ -81,7 +81,7 @@ struct fab_watchdog {
  * what these leave is shared by weighted deficit round robin. */
 struct fab_queue {
 	double weight;           /* 0: strict priority */
-	double cap;              /* bit/s; 0: none */
+	double cap;              /* bit/s, or 0 */
 };
 
 struct fab_conf {
@@ -90,8 +90,8 @@ struct fab_conf {
 	const struct fab_flows *flows;
 	const struct ccs_cc_spec *spec;
 	const struct ccs_cc_spec *priority_spec[FAB_PRIORITIES]; /* of their flows; NULL: spec */
-	bool selective;          /* lost packets alone are sent again; else all from the first one on */
-	bool agents;             /* of receivers send records; else packets carry telemetry */
+	bool selective;          /* only lost packets are sent again, instead of go-back-N */
+	bool agents;             /* receivers' agents send records, instead of telemetry in packets */
 	bool advise;             /* and rates */
 	bool shim;               /* libshim/flow between algorithm and NIC, as in the preload */
 	struct fab_wire wire;
@@ -106,16 +106,16 @@ struct fab_conf {
 	 * sender's priority. Data and acknowledgements have data_dscp, CNPs and agents' messages 48. */
 	const struct ccs_qos *qos;
 	unsigned data_dscp;
-	const struct fab_queue *queue; /* of each priority; NULL: all strict, without caps */
+	const struct fab_queue *queue; /* per priority; NULL: strict priorities without caps */
 	unsigned lossless;       /* the priority that is, with PFC */
 	unsigned ack_priority, cnp_priority;
 	double cnp_us;           /* least time between a flow's CNPs */
 	double rto_us;
-	double base_rtt_us;      /* given to algorithms; 0: that of each path */
-	double noise_us;         /* a host takes up to so long for an acknowledgement */
-	uint32_t segment;        /* bytes that the plain driver paces at once; 0: those of a packet */
-	double segment_rate;     /* of the packets within a segment; 0: the NIC's */
-	uint64_t warm;           /* ps after the first start from which on ports are measured */
+	double base_rtt_us;      /* given to algorithms; 0: each path's RTT */
+	double noise_us;         /* longest delay of an acknowledgement by a host */
+	uint32_t segment;        /* bytes that the plain driver paces at once; 0: a packet */
+	double segment_rate;     /* bit/s within a segment; 0: the NIC's rate */
+	uint64_t warm;           /* ps after the first start until ports are measured */
 	bool series;             /* sample all queues */
 	bool delays;             /* measure the lossless packets' delays from `warm` on */
 	uint64_t seed;
@@ -130,7 +130,7 @@ struct fab_queue_result {
 	uint64_t drops, marks;
 };
 
-/* Of the time from `warm` on. */
+/* Measured after `warm`. */
 struct fab_port_result {
 	double queue_mean, queue_p50, queue_p95, queue_p99, queue_max; /* bytes */
 	uint64_t pauses;         /* PAUSE frames with XOFF that it received */
@@ -142,7 +142,7 @@ struct fab_port_result {
 
 enum { FAB_SAMPLES = 512 };
 
-/* Queues over time: that of port p at begin + i * interval is queue[i * ports + p], in bytes. */
+/* Queues over time: queue[i * ports + p] is port p's at begin + i * interval, in bytes. */
 struct fab_series {
 	uint32_t *queue;
 	unsigned n;
@@ -150,7 +150,7 @@ struct fab_series {
 };
 
 struct fab_result {
-	uint64_t *fct;           /* of each flow, ps; UINT64_MAX: not done */
+	uint64_t *fct;           /* per flow, ps; UINT64_MAX: not done */
 	uint64_t *ideal;         /* the same in an empty network */
 	uint64_t *flow_acked;    /* bytes of each */
 	double *rtt_us;          /* the mean of each; NAN: not known */
@@ -162,12 +162,12 @@ struct fab_result {
 	uint64_t dropped_control; /* acknowledgements, CNPs and agents' messages */
 	uint64_t drops_ingress, drops_egress, drops_route, drops_ttl, drops_link, drops_watchdog;
 	uint64_t drops_red;      /* instead of marks */
-	uint64_t drops_lossless; /* of the lossless priority, for lack of buffer; counted above, too */
+	uint64_t drops_lossless; /* part of these: lossless packets, for lack of buffer */
 	uint64_t storms;         /* times that the watchdog acted */
-	uint64_t deadlock_at;    /* ps, when the first one was seen; UINT64_MAX: none */
+	uint64_t deadlock_at;    /* ps, when the first one was seen, or UINT64_MAX */
 	unsigned deadlocked;     /* ports that are in one in the end */
 	uint64_t xoff_cells_min, xoff_cells_max; /* that groups held at XOFF, without headroom */
-	uint64_t first_pause;    /* ps; UINT64_MAX: none */
+	uint64_t first_pause;    /* ps, or UINT64_MAX */
 	uint64_t pauses, resumes, marks, cnps, retransmitted;
 	double cnp_us_sum, cnp_us_max; /* time from the receiver to the sender */
 	double headroom_max;     /* bytes in use of one priority group */

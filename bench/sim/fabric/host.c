@@ -43,7 +43,7 @@ static uint64_t within_message(const struct flow *f, struct fab_range r)
 	return end < r.to ? end : r.to;
 }
 
-/* The bytes of the next packet: of a hole, or new ones. */
+/* The bytes of the next packet: from a hole, or new data. */
 static struct fab_range next_bytes(struct sim *s, struct flow *f)
 {
 	const uint64_t hole = find_hole(f);
@@ -274,7 +274,7 @@ struct ccs_cc_path flow_path(const struct sim *s, const struct flow *f)
 	};
 }
 
-/* A small packet that carries nothing of the flow. */
+/* A small packet without data of the flow. */
 static void send_small(struct sim *s, uint32_t port, uint32_t flow, enum kind kind)
 {
 	const uint32_t i = new_packet(s);
@@ -348,7 +348,7 @@ static void receive_ack(struct sim *s, const struct packet *k)
 
 /* -- the receiver ---------------------------------------------------------------------------- */
 
-/* What follows a gap is kept, and joined when the gap is closed. */
+/* Data after a gap are kept until the gap is closed. */
 static void keep(struct flow *f, const struct packet *k)
 {
 	const uint64_t end = k->seq + k->payload;

@@ -13,7 +13,7 @@ enum { WAITS = FAB_WAITS };
 struct order {
 	uint32_t *flow;          /* by the flow's id: its index */
 	uint64_t *ready;         /* bytes that may be posted, of each flow */
-	uint32_t *first, *next;  /* waits for a flow: WAITS * flow + i + 1; 0: none, the last */
+	uint32_t *first, *next;  /* waits for a flow: WAITS * flow + i + 1, 0 at the end */
 };
 
 /* Bytes of a flow up to the end of its message m. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Packets and telemetry records: as many as were ever in use at once. Number 0 is none. */
+/* Pools of packets and telemetry records, which grow on demand. Number 0 is not used. */
 #include "bench/sim/core/memory.h"
 #include "priv.h"
 

@@ -53,12 +53,12 @@ static void number_pairs(struct sim *s, unsigned n)
 /* Times in ps along a path, without the lines' delay. */
 struct walk {
 	uint64_t delay;          /* the lines' */
-	uint64_t first, longest; /* of a full packet; the same on the slowest link */
-	uint64_t last;           /* when the last packet is through; it waits for the one before it */
-	uint64_t back;           /* of an acknowledgement */
+	uint64_t first, longest; /* time of a full packet, and of it on the slowest link */
+	uint64_t last;           /* arrival of the last packet, which waits for its predecessor */
+	uint64_t back;           /* time of an acknowledgement */
 };
 
-/* Along the path that the flow's packets take now. False: there is none. */
+/* Along the present path of the flow's packets. False: it has no path. */
 static bool walk(const struct sim *s, const struct flow *f, struct walk *w)
 {
 	const struct fab_wire *wire = &s->conf->wire;

@@ -61,7 +61,7 @@ static struct fab_queue_result finish_queue(const struct sim *s, const struct qu
 	};
 }
 
-/* An empty queue is not counted: its time is what is left of the run. */
+/* The time of an empty queue is not counted: it is the rest of the run. */
 static void count_queue(const struct sim *s, struct port *p)
 {
 	if (p->bytes && s->now > p->changed) {
@@ -144,7 +144,7 @@ static void set_arrival(struct sim *s, uint32_t port, uint64_t at, uint32_t pack
 	event_queue_set(&s->events, at, port << KIND_BITS | ARRIVE, packet);
 }
 
-/* One event is set for a line, that of the first packet on it. */
+/* A line has a single event, for the first packet on it. */
 static void put_on_line(struct sim *s, uint32_t port, uint64_t at, uint32_t packet)
 {
 	struct port *p = &s->port[port];
@@ -289,7 +289,7 @@ static unsigned sendable(const struct port *p)
 	return p->ready & ~(p->paused & ~p->ignored);
 }
 
-/* QUEUES: none. */
+/* Returns QUEUES if there is not one. */
 static unsigned next_queue(struct sim *s, uint32_t port)
 {
 	const struct port *p = &s->port[port];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef BENCH_SIM_PRIV_H
 #define BENCH_SIM_PRIV_H
-/* The simulator's state, and what its parts call of each other. */
+/* The simulator's state, and the functions that its files share. */
 #include "bench/common/rng.h"
 #include "cc/dcqcn_np.h"
 #include "bench/sim/core/event.h"
@@ -34,10 +34,10 @@ struct packet {
 	uint64_t seq;
 	uint64_t sack;           /* of acknowledgements: first byte of the packet */
 	uint64_t next_at;        /* on a line: when the last bit of `next` arrives */
-	uint32_t next;           /* behind it in a queue or on a line; 0: none */
+	uint32_t next;           /* behind it in a queue or on a line, or 0 */
 	uint32_t flow;
 	uint32_t port;           /* by which it came into the switch */
-	uint32_t record;         /* telemetry; 0: none */
+	uint32_t record;         /* telemetry, or 0 */
 	uint16_t len, payload;   /* on the line; bytes of the flow */
 	uint8_t kind, priority, ttl, dscp;
 	bool ce;                 /* of PAUSE: XOFF */
@@ -58,13 +58,13 @@ struct fifo {
 /* Lengths of a queue over time; a bucket is an eighth of a doubling. */
 enum { LEVELS = 8 * 40 };
 
-/* Of the queue of a priority. */
+/* A priority's queue. */
 struct queue_stats {
 	struct ccs_red red;
 	uint64_t drops, marks;
 };
 
-/* Of a port, what not every packet needs. */
+/* Members of a port that not every packet needs. */
 struct port_stats {
 	struct queue_stats queue[FAB_PRIORITIES];
 	struct ccs_polled_queue average[FAB_PRIORITIES];
@@ -103,7 +103,7 @@ struct port {
 	uint64_t changed;        /* when bytes last did, ps */
 	double area, *level;     /* bytes * ps; ps at each level */
 	struct queue queue[QUEUES];
-	uint32_t flows;          /* of a host: in `sending` */
+	uint32_t flows;          /* a host's flows in `sending` */
 	struct fifo sending;     /* flows that may send */
 };
 
@@ -112,7 +112,7 @@ struct port {
 enum { PATH_HOPS = 7, PATHS = 4096 };
 
 struct path {
-	_Alignas(64) uint32_t of; /* 2 * flow + 1, and 1 more if they come back; 0: none */
+	_Alignas(64) uint32_t of; /* 2 * flow + 1, and 1 more if they come back, or 0 */
 	struct path_hop {
 		uint32_t node, port;
 	} hop[PATH_HOPS];
@@ -139,21 +139,21 @@ struct flow {
 	uint64_t lost_end;       /* holes from there on are not lost yet; NEVER: all are */
 	uint64_t rtt_sum, acks;  /* ps */
 	uint64_t una_at_timeout; /* snd_una when progress was last checked */
-	uint64_t sent_at;        /* the newest packet; NEVER: none yet */
+	uint64_t sent_at;        /* the newest packet, or NEVER */
 	uint64_t segment_at;     /* the first packet of its segment */
 	uint64_t gap;            /* until the next segment, at the rate when that packet was sent */
-	uint64_t due_at, timer_at; /* of the events that are set; NEVER: none */
+	uint64_t due_at, timer_at; /* of the events that are set, or NEVER */
 	uint32_t next;           /* in the NIC's list */
 	uint32_t port, port_back; /* the NIC's, and its receiver's on the way back */
 	uint32_t src, dst;       /* hosts */
-	uint32_t next_inbound;   /* of the receiver's agent: flow + 1; 0: none */
+	uint32_t next_inbound;   /* of the receiver's agent: flow + 1, or 0 */
 	uint32_t agent_port;     /* of that agent, once it has the announcement */
 	struct fab_key key[2];   /* of its packets, and of those that come back */
 	uint16_t last_len;
 	uint8_t state;
 	bool nak_sent;
 	bool selective;          /* the receiver keeps what follows a gap */
-	bool echoes;             /* acknowledgements carry their packets' marks; there are no CNPs */
+	bool echoes;             /* acknowledgements carry marks, instead of CNPs */
 	bool telemetry;          /* packets carry records */
 	bool ect;                /* they can be marked; if not, they are dropped instead */
 	uint8_t dscp, ack_priority;
@@ -161,10 +161,10 @@ struct flow {
 	double base_us;
 };
 
-/* What decides when a flow's bytes go to the NIC. */
+/* A driver decides when a flow's bytes go to the NIC. */
 struct driver {
 	void (*start)(struct sim *s, uint32_t flow);
-	/* What is posted, or is lost and to be sent again. */
+	/* Data that are posted, or lost and to be sent again. */
 	bool (*may_send)(const struct sim *s, const struct flow *f, bool lost);
 	uint64_t (*due)(const struct sim *s, const struct flow *f); /* and when; 0: at once */
 	void (*sent)(struct sim *s, struct flow *f, uint32_t bytes);
@@ -218,7 +218,7 @@ struct sim {
 	struct record *record;
 	uint32_t records, free_record;
 
-	struct agent **agent;    /* of the receiver at each port; NULL: none yet */
+	struct agent **agent;    /* of the receiver at each port, or NULL until then */
 	double agent_rtt_us;
 
 	struct order *order;     /* NULL: no flow waits for others */
@@ -281,7 +281,7 @@ void port_send(struct sim *s, uint32_t port, uint32_t packet); /* on the idle li
 void port_arrived(struct sim *s, uint32_t port, uint32_t packet); /* it leaves the line */
 void port_free(struct sim *s, uint32_t port); /* the transmitter is idle */
 void port_pause(struct sim *s, uint32_t port, unsigned priority, bool xoff);
-void port_warm(struct sim *s, uint32_t port); /* measure from now on */
+void port_warm(struct sim *s, uint32_t port); /* begin to measure */
 void port_finish(struct sim *s, uint32_t port, struct fab_port_result *r);
 
 /* Whether k can leave at once. */
@@ -314,7 +314,7 @@ static inline struct path *path_of(const struct sim *s, const struct packet *k)
 
 /* changes.c */
 void changes_init(struct sim *s);
-void changes_apply(struct sim *s); /* those that are due */
+void changes_apply(struct sim *s); /* apply the changes that are due */
 void changes_free(struct sim *s);
 
 /* cut.c: flows that can never end; after the last change, and later */
@@ -340,7 +340,7 @@ void watch(struct sim *s);
 /* switch.c */
 bool switch_init(struct sim *s, char *err, size_t len);
 void switch_receive(struct sim *s, uint32_t port, uint32_t packet);
-/* The port by which a packet of this flow and kind leaves, from the tables; NO_PORT: none. */
+/* The port by which a packet of this flow and kind leaves, from the tables, or NO_PORT. */
 uint32_t switch_look_up(const struct sim *s, unsigned node, const struct packet *k);
 void switch_free(struct sim *s);
 /* The link by whose port the node receives is back: pause its peer again. */

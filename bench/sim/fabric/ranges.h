@@ -21,7 +21,7 @@ void fab_ranges_drop(struct fab_ranges *r, uint64_t at);
 /* The first byte from `at` on that is not in the set. */
 uint64_t fab_ranges_gap(const struct fab_ranges *r, uint64_t at);
 
-/* The first byte from `at` on that is; UINT64_MAX: there is none. */
+/* The first byte from `at` on that is, or UINT64_MAX. */
 uint64_t fab_ranges_next(const struct fab_ranges *r, uint64_t at);
 
 void fab_ranges_free(struct fab_ranges *r);

@@ -27,7 +27,7 @@ static struct ports list_ports(const struct topology *t)
 	return p;
 }
 
-/* The node's set with these ports, a new one if there is none yet. */
+/* The node's set with these ports, which is added if necessary. */
 static uint32_t find_set(struct fab_routes *r, unsigned node, const uint32_t *port, unsigned n)
 {
 	struct fab_next_hops *set;
@@ -139,7 +139,7 @@ void fab_routes_compute(struct fab_routes *r, const struct topology *t, const bo
 	free(s.port);
 }
 
-/* The first link's port from one node to another; false: they have none. */
+/* The port of the first link from one node to another; false: they have no link. */
 static bool find_port(const struct topology *t, unsigned from, unsigned to, uint32_t *port)
 {
 	for (*port = 0; *port < 2 * t->links; ++*port)

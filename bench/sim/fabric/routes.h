@@ -15,14 +15,14 @@ enum { FAB_NO_HOST = ~0u };
 
 struct fab_next_hops {
 	unsigned n;
-	uint32_t same_node;      /* the next set of the same node; 0: none */
+	uint32_t same_node;      /* the next set of the same node, or 0 */
 	uint32_t *port;
 };
 
 struct fab_routes {
 	unsigned nodes, hosts;
-	unsigned *host;          /* of each node: its number among the hosts, or FAB_NO_HOST */
-	unsigned *node;          /* of each host */
+	unsigned *host;          /* per node: its number among the hosts, or FAB_NO_HOST */
+	unsigned *node;          /* per host */
 	uint32_t *sets_of;       /* the first set of each node */
 	struct fab_next_hops *set; /* [0] is empty */
 	unsigned sets;

@@ -183,7 +183,7 @@ static void fire(struct sim *s, const struct queued_event *e)
 	}
 }
 
-/* Data packets of a queue, or of a line, from this one on. */
+/* The data packets of a queue or a line, beginning with this packet. */
 static uint64_t count_data(const struct sim *s, uint32_t packet)
 {
 	uint64_t n = 0;
@@ -199,7 +199,7 @@ static void count_under_way(struct sim *s, const struct queued_event *e)
 		s->result->under_way += count_data(s, e->with);
 }
 
-/* What is counted here was neither received nor dropped. */
+/* Count packets that were neither received nor dropped. */
 static void finish_network(struct sim *s)
 {
 	struct queued_event e;

@@ -18,7 +18,7 @@ static uint64_t cells_of(const struct sim *s, double bytes)
 	return ccs_mmu_cells(bytes, s->conf->buffer.cell);
 }
 
-/* What still arrives by this port after the decision to pause its peer; see fabric/headroom.h. */
+/* The data that arrive by this port after the decision to pause its peer: fabric/headroom.h. */
 static uint64_t headroom_cells(const struct sim *s, const struct port *p)
 {
 	const struct fab_conf *c = s->conf;
@@ -64,7 +64,7 @@ static void init_accounts(struct sim *s, uint32_t port, uint64_t guarantee)
 	}
 }
 
-/* The pool is what guarantees and headroom leave. `port` is one by which the node receives. */
+/* The pool is the buffer without guarantees and headroom. The node receives by `port`. */
 static bool take_from_pool(struct sim *s, uint32_t port)
 {
 	const struct ccs_mmu_limits *l = &account(s->group, port, s->conf->lossless)->limits;
@@ -115,7 +115,7 @@ void switch_free(struct sim *s)
 	free(s->cells);
 }
 
-/* What the group held when it reached its share. */
+/* The bytes that the group held when it reached its share. */
 static void count_xoff(struct sim *s, const struct ccs_mmu_account *group)
 {
 	const uint64_t cells = group->guaranteed + group->shared;
@@ -162,7 +162,7 @@ void switch_restore(struct sim *s, uint32_t port)
 
 enum { TCP_PORT = 0, ROCE_PORT = 4791, AGENTS_PORT = 4793 };
 
-/* Agents send their CNPs to a port of their own. No rule is for TCP. */
+/* Agents send CNPs to a separate UDP port. TCP has no rule. */
 static unsigned udp_port(const struct sim *s, uint32_t flow, enum kind kind)
 {
 	const bool agents = kind == HELLO || kind == ADVICE || (kind == CNP && s->conf->agents);

@@ -9,7 +9,7 @@
 
 enum { TIERS = 3, STARS = 4 };
 
-/* What is generated: a three-tier Clos, of which the others are special cases. */
+/* The generated topology: a three-tier Clos; the others are special cases of it. */
 struct shape {
 	unsigned pods, tors, aggregates, cores, hosts; /* TORS and AGGREGATES of a pod, HOSTS of a ToR */
 	bool dual;                                     /* hosts have a second link */
@@ -56,7 +56,7 @@ static bool parse_counts(struct shape *s, const char *text)
 
 /* Switches in a row, or one switch, whose hosts' links have several rates. */
 struct row {
-	unsigned switches, kinds, hosts[STARS]; /* of each switch */
+	unsigned switches, kinds, hosts[STARS]; /* hosts: per switch */
 	double rate[STARS], between;
 };
 

@@ -43,7 +43,7 @@ static unsigned release_origins(const struct sim *s, uint32_t port, bool *stuck,
 	return released;
 }
 
-/* One round over the ports that may send; the number of those that they free. */
+/* A round over the ports that may send. Returns the number of ports that they free. */
 static unsigned release(const struct sim *s, bool *stuck, bool *moves, unsigned *stuck_at)
 {
 	unsigned all = 0;
@@ -62,7 +62,7 @@ static unsigned release(const struct sim *s, bool *stuck, bool *moves, unsigned 
 	return all;
 }
 
-/* Ports of switches that no event can free any more, of those that have not sent lately. */
+/* Ports of switches that have not sent lately, and that no event can free any more. */
 static unsigned count_stuck(const struct sim *s)
 {
 	bool *stuck = mem_zeroed(s->ports, sizeof(*stuck));
@@ -117,7 +117,7 @@ static void watchdog(struct sim *s, uint32_t port)
 	}
 }
 
-/* Nothing moves, and nothing will: a deadlock without a watchdog. */
+/* No packet can move any more: a deadlock without a watchdog. */
 static bool stands_still(struct sim *s)
 {
 	const double slowest = s->slowest * UINT16_MAX, rto = s->conf->rto_us * FAB_PS_PER_US;

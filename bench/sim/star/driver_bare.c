@@ -33,9 +33,9 @@ static uint64_t due(const struct sim *s, struct sim_flow *f)
 {
 	const double rate = f->cc.out.rate;
 
-	if (s->conf->lazy_pacer ? s->now >= f->due_at && rate < f->due_rate : s->now < f->due_at &&
+	if (s->conf->fixed_release ? s->now >= f->due_at && rate < f->due_rate : s->now < f->due_at &&
 	    rate != f->due_rate) {
-		const uint64_t from = s->conf->lazy_pacer ? f->paced_at : s->now;
+		const uint64_t from = s->conf->fixed_release ? f->paced_at : s->now;
 
 		f->due_at = from + (uint64_t)((double)(f->due_at - from) * (f->due_rate / rate));
 		f->due_rate = rate;

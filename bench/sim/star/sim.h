@@ -135,7 +135,7 @@ struct sim_conf {
 	unsigned path_flows;     /* default: flows per host */
 	bool report_flows;         /* acks name the number of active flows */
 	uint64_t max_inflight;            /* bytes outstanding; SIM_SHIM: default as it likes */
-	bool lazy_pacer;         /* SIM_BARE: as in TIMELY, see bare.c */
+	bool fixed_release;         /* SIM_BARE: as in TIMELY, see driver_bare.c */
 	double pace_jitter;      /* SIM_BARE: gaps vary by this share */
 
 	double warm_us, end_us;  /* results are of the time between */
