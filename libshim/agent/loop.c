@@ -31,7 +31,7 @@
 #include "agent/telemetry/sampler.h"
 #include "agent/telemetry/subscribers.h"
 
-/* Connections are not accepted until a refused connection can be closed, hence a short retry. */
+/* No connection is accepted while a refused connection waits to be closed: retry soon. */
 #define REFUSED_RETRY_NS 2000000u
 
 struct ccs_agent_config ccs_agent_defaults(void)
