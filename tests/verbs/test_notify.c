@@ -32,9 +32,18 @@ static void take_event(const struct rig *r)
 	take_event_of(r, r->scq);
 }
 
+static void wait_until_done(void)
+{
+	unsigned spins = 0;
+
+	while (fake_pending())
+		assert_true(rig_keep_waiting(&spins));
+}
+
 /* On Soft-RoCE a send may have completed while its queue was armed: LIMITS of libccshim(7). */
 static void no_event_comes(const struct rig *r)
 {
+	wait_until_done();
 	for (; event_comes(r, 5); take_event(r))
 		assert_true(rig_is("rxe"));
 }
@@ -206,7 +215,7 @@ static void request_outlives_events(struct rig *r, uint64_t id)
 static void a_request_outlives_an_event_without_a_completion(void **state)
 {
 	struct ibv_qp *others[OTHERS], *second, *first;
-	unsigned n, spins = 0;
+	unsigned n;
 	struct rig r;
 
 	rig_open(&r, (struct rig_conf){ .channel = true, .max_send_wr = 64, .cqe = 64 });
@@ -218,8 +227,7 @@ static void a_request_outlives_an_event_without_a_completion(void **state)
 	r.a = second;
 	assert_int_equal(post(&r, 2, K4), 0);
 	fake_hold(false);
-	while (fake_pending())
-		assert_true(rig_keep_waiting(&spins));
+	wait_until_done();
 	take_event(&r);
 	rig_poll(r.scq, 2, wc);
 	arm(&r);
@@ -228,14 +236,6 @@ static void a_request_outlives_an_event_without_a_completion(void **state)
 	while (n)
 		assert_int_equal(ibv_destroy_qp(others[--n]), 0);
 	rig_close(&r);
-}
-
-static void wait_until_done(void)
-{
-	unsigned spins = 0;
-
-	while (fake_pending())
-		assert_true(rig_keep_waiting(&spins));
 }
 
 /*
@@ -267,19 +267,28 @@ static void post_unsignalled(struct rig *r)
 	assert_int_equal(rig_post(r, 99, IBV_WR_RDMA_WRITE, 0, SHORT, 0), 0);
 }
 
-/* The shim measures every second one, in mode enforce. */
+/*
+ * The shim measures every second one, in mode enforce. On Soft-RoCE the signalled send before them
+ * may have left its queue armed, for one event: LIMITS of libccshim(7).
+ */
 static void unsignalled_sends_raise_no_event(void **state)
 {
 	struct rig r;
 
 	open_rig(&r);
 	for (uint64_t i = 0; i < 10; i++) {
+		unsigned surplus = 0;
+
 		arm(&r);
 		for (int n = 0; n < 5; n++) {
 			post_unsignalled(&r);
 			wait_until_done();
-			assert_false(event_comes(&r, 2));
+			for (; event_comes(&r, 2); surplus++) {
+				take_event(&r);
+				assert_int_equal(ibv_poll_cq(r.scq, 8, wc), 0);
+			}
 		}
+		assert_in_range(surplus, 0, i && rig_is("rxe"));
 		assert_int_equal(post(&r, i, 64), 0);
 		take_event(&r);
 		assert_int_equal(ibv_poll_cq(r.scq, 8, wc), 1);
@@ -384,13 +393,10 @@ static void a_sleeping_application_is_seldom_disturbed(void **state)
 
 static void take_event_of_a_receive_and_a_send(struct rig *r, uint64_t i)
 {
-	unsigned spins = 0;
-
 	assert_int_equal(rig_recv(r, 100 + i, 0, 64), 0);
 	arm(r);
 	assert_int_equal(rig_post(r, i, IBV_WR_SEND, 0, 64, IBV_SEND_SIGNALED), 0);
-	while (fake_pending())
-		assert_true(rig_keep_waiting(&spins));
+	wait_until_done();
 	take_event(r);
 }
 
