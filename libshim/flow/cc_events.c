@@ -282,14 +282,14 @@ void ccs_flow_cc_on_ack(struct ccs_flow *f, double rtt_us, double nic_wait_us, d
 }
 
 /*
- * Advice is an acknowledgement of 0 bytes without an RTT. Once the agent has seen that the flow
- * sends, it advises the rate that slow start searches for.
+ * Advice is an acknowledgement of 0 bytes without an RTT. A share of a port is the rate that slow
+ * start searches for, once the agent has seen that the flow sends.
  */
 void ccs_flow_advise(struct ccs_flow *f, uint64_t now_ns)
 {
 	if (!(f->cc.ops->needs & CCS_NEEDS_ADVICE))
 		return;
-	if (f->ramp.ramping && f->sent) {
+	if (f->ramp.ramping && f->sent && ccs_flow_is_bound(f)) {
 		ccs_slow_start_end(&f->rtt.slow_start, (double)f->gate.max_inflight);
 		ccs_rtt_copy_slow_start(f);
 	}

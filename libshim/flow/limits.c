@@ -21,7 +21,7 @@
 static double segment_rate(const struct ccs_flow *f, double line_rate)
 {
 	const struct ccs_cc *cc = &f->cc;
-	const bool by_segments = cc->ops && cc->ops->needs == CCS_NEEDS_RTT && cc->out.window > 0;
+	const bool by_segments = cc->ops && (cc->ops->needs & CCS_NEEDS_RTT) && cc->out.window > 0;
 
 	return f->learned.losses > by_segments ? ccs_min(line_rate, ccs_flow_rate(f)) : line_rate;
 }

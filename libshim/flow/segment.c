@@ -48,7 +48,7 @@ void ccs_flow_update_split_len(struct ccs_flow *f)
 	const double own = ccs_flow_rate(f) * segment_us(f) / 8e6;
 	const double least = ccs_max(SPLIT_MIN, f->cc.path.line_rate * clock_us(f) / 8e6);
 
-	if (f->user.segment || f->cc.ops->needs == CCS_NEEDS_RTT) {
+	if (f->user.segment || (f->cc.ops->needs & CCS_NEEDS_RTT)) {
 		f->segments.split_len = f->segments.len;
 		return;
 	}

@@ -298,9 +298,17 @@ void flow_start(struct sim *s, uint32_t flow)
 	f->sent_at = f->due_at = f->timer_at = f->lost_end = NEVER;
 	f->state = BLOCKED;
 	set_timeout(s, flow);
+	if (flow_ready(s, flow))
+		flow_announce(s, flow);
+	f->driver->start(s, flow);
+}
+
+void flow_announce(struct sim *s, uint32_t flow)
+{
+	const struct flow *f = &s->flow[flow];
+
 	if (s->conf->agents && f->driver != &tcp_driver)
 		send_small(s, f->port, flow, HELLO);
-	f->driver->start(s, flow);
 }
 
 static void finish(struct sim *s, struct flow *f)

@@ -366,6 +366,7 @@ bool host_send(struct sim *s, uint32_t port); /* a packet of a flow, if one may 
 void host_receive(struct sim *s, uint32_t port, uint32_t packet);
 void host_held(struct sim *s, uint32_t packet); /* an acknowledgement, for the noise of a host */
 void flow_start(struct sim *s, uint32_t flow);
+void flow_announce(struct sim *s, uint32_t flow); /* it is about to send */
 void flow_due(struct sim *s, uint32_t flow);
 void flow_timer(struct sim *s, uint32_t flow);
 void flow_timeout(struct sim *s, uint32_t flow);
