@@ -7,6 +7,7 @@
 
 #define ETA 0.98             /* share of the capacity for all flows together */
 #define OVERLOAD 0.99        /* load at which there may be a queue that is not visible */
+#define SEARCHED 0.97        /* load at which the falling rate limits the flows */
 #define FREE 0.999           /* share of the capacity from which the rate is not a bound */
 #define ALONE 1.08           /* flows in effect below which one may be all there is */
 #define ALONE_SPANS 16       /* time after which the port of such a flow is free, spans */
@@ -292,7 +293,7 @@ static double answer(struct ccs_advice *a, const struct ccs_advice_port *port,
 		return a->flows > 0 ? ccs_min(a->rate, share) : a->rate;
 	if (a->saturated && seen_ns < settle_ns)
 		return ccs_min(a->rate, share);
-	if ((!port->sees_queue || a->searching) && a->load > OVERLOAD)
+	if (a->searching ? a->load > SEARCHED : !port->sees_queue && a->load > OVERLOAD)
 		return ccs_min(cut(a, port), share);
 	a->saturated = 0;
 	a->searching = false;
