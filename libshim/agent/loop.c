@@ -114,7 +114,8 @@ struct ccs_agent *ccs_agent_open(const struct ccs_agent_config *config, char *er
 	a->config.port = config->port ? config->port : CCS_WIRE_PORT;
 	a->counters.sysfs = config->sysfs ? config->sysfs : "/sys";
 	a->opened_ns = ccs_agent_now(a);
-	a->epoll = a->lock = a->stop.fd = a->listener.fd = a->netlink.fd = a->refused = -1;
+	a->epoll = a->stop.fd = a->netlink.fd = -1;
+	a->listener.source.fd = a->listener.lock = a->refused.fd = -1;
 	if (parse_addresses(a, err, len) == 0 && open_components(a, err, len) == 0) {
 		ccs_inherited_check(a);
 		return a;
@@ -130,9 +131,9 @@ static void tick(struct ccs_agent *a)
 	const uint64_t now_ns = ccs_agent_now(a);
 
 	ccs_peers_retry(a, now_ns);
-	if (now_ns < a->tick_ns)
+	if (now_ns < a->due.tick_ns)
 		return;
-	a->tick_ns = now_ns + CCS_AGENT_TICK_NS;
+	a->due.tick_ns = now_ns + CCS_AGENT_TICK_NS;
 	ccs_clients_tick(a, now_ns);
 	ccs_peers_tick(a, now_ns);
 	ccs_capture_tick(a);
@@ -144,9 +145,9 @@ static void poll_counters(struct ccs_agent *a)
 {
 	const uint64_t now_ns = ccs_agent_now(a);
 
-	if (!a->counters.ports || now_ns < a->counters_ns)
+	if (!a->counters.ports || now_ns < a->due.counters_ns)
 		return;
-	a->counters_ns = now_ns + CCS_COUNTERS_PERIOD_NS;
+	a->due.counters_ns = now_ns + CCS_COUNTERS_PERIOD_NS;
 	ccs_nic_cnps_poll(a, now_ns);
 }
 
@@ -155,9 +156,9 @@ static void report_alive(struct ccs_agent *a)
 {
 	const uint64_t now_ns = ccs_agent_now(a);
 
-	if (!a->config.alive_ns || now_ns < a->alive_ns)
+	if (!a->config.alive_ns || now_ns < a->due.alive_ns)
 		return;
-	a->alive_ns = now_ns + a->config.alive_ns;
+	a->due.alive_ns = now_ns + a->config.alive_ns;
 	a->config.alive(a->config.alive_arg);
 }
 
@@ -165,21 +166,22 @@ static void report_alive(struct ccs_agent *a)
 static int64_t next_timeout_ns(const struct ccs_agent *a)
 {
 	const uint64_t now_ns = ccs_agent_now(a);
-	const bool idle = !a->nclients && !a->peers.high && a->listening && !a->config.gives_way;
-	uint64_t due_ns = idle ? UINT64_MAX : a->tick_ns;
+	const bool idle = !a->nclients && !a->peers.high && a->listener.active &&
+			  !a->config.gives_way;
+	uint64_t due_ns = idle ? UINT64_MAX : a->due.tick_ns;
 
-	if (a->config.alive_ns && a->alive_ns < due_ns)
-		due_ns = a->alive_ns;
+	if (a->config.alive_ns && a->due.alive_ns < due_ns)
+		due_ns = a->due.alive_ns;
 	if (idle)
 		return due_ns == UINT64_MAX ? -1 : due_ns <= now_ns ? 0 : (int64_t)(due_ns - now_ns);
-	if (a->refused >= 0 && now_ns + REFUSED_RETRY_NS < due_ns)
+	if (a->refused.fd >= 0 && now_ns + REFUSED_RETRY_NS < due_ns)
 		due_ns = now_ns + REFUSED_RETRY_NS;
 	if (a->peers.hello_due_ns < due_ns)
 		due_ns = a->peers.hello_due_ns;
-	if (a->counters.ports && a->counters_ns < due_ns)
-		due_ns = a->counters_ns;
-	if (a->telemetry_wanted && a->demand_ns < due_ns)
-		due_ns = a->demand_ns;
+	if (a->counters.ports && a->due.counters_ns < due_ns)
+		due_ns = a->due.counters_ns;
+	if (a->demand.wanted && a->due.demand_ns < due_ns)
+		due_ns = a->due.demand_ns;
 	if (ccs_sampler_due(a) < due_ns)
 		due_ns = ccs_sampler_due(a);
 	return due_ns <= now_ns ? 0 : (int64_t)(due_ns - now_ns);

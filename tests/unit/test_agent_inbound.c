@@ -28,7 +28,7 @@ static void close_reader(struct rig *r, struct rig_client *c)
 {
 	rig_hang_up(c);
 	rig_settle(r);
-	assert_int_equal(r->agent[READER]->nflows, 0);
+	assert_int_equal(r->agent[READER]->flows.n, 0);
 	r->agent[READER]->config.capture = false;
 }
 

@@ -61,15 +61,15 @@ bool ccs_agent_owns_address(const struct ccs_agent *a, const struct ccs_address 
 
 bool ccs_agent_warning_due(struct ccs_agent *a, enum ccs_agent_warning kind)
 {
-	if (a->config.warn && ccs_agent_now(a) >= a->warn_ns[kind])
+	if (a->config.warn && ccs_agent_now(a) >= a->warning.next_ns[kind])
 		return true;
-	a->unreported[kind]++;
+	a->warning.unreported[kind]++;
 	return false;
 }
 
 void ccs_agent_warn(struct ccs_agent *a, enum ccs_agent_warning kind, const char *fmt, ...)
 {
-	uint64_t *next_ns = &a->warn_ns[kind];
+	uint64_t *next_ns = &a->warning.next_ns[kind];
 	char text[512];
 	va_list ap;
 	int n;
@@ -79,10 +79,10 @@ void ccs_agent_warn(struct ccs_agent *a, enum ccs_agent_warning kind, const char
 	va_start(ap, fmt);
 	n = vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	if (*next_ns && a->unreported[kind] && n > 0 && (size_t)n < sizeof(text))
+	if (*next_ns && a->warning.unreported[kind] && n > 0 && (size_t)n < sizeof(text))
 		snprintf(text + n, sizeof(text) - (size_t)n, " (%u more since the last report)",
-			 a->unreported[kind]);
+			 a->warning.unreported[kind]);
 	*next_ns = ccs_agent_now(a) + CCS_AGENT_WARN_NS;
-	a->unreported[kind] = 0;
+	a->warning.unreported[kind] = 0;
 	a->config.warn(a->config.warn_arg, text);
 }

@@ -241,7 +241,7 @@ uint32_t ccs_port_flows(const struct ccs_port *port)
 	for (unsigned i = 0; i < port->nsubs; i++) {
 		const struct ccs_subscriber *s = &port->sub[i];
 
-		flows += s->inbound ? s->peer->inbound.active : s->peer->peer_flows;
+		flows += s->inbound ? s->peer->inbound.request.active : s->peer->subscription.flows;
 	}
 	return (uint32_t)(flows < UINT32_MAX ? flows : UINT32_MAX);
 }

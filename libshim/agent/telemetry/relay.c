@@ -53,11 +53,11 @@ static void request_records(struct ccs_agent *a, const struct ccs_ends *ends, ui
 
 	if (!p)
 		return;
-	p->switch_until_ns = ccs_agent_now(a) + REQUEST_NS;
-	p->hello_pending |= p->switch_flows != flows || p->switch_period_us != period_us;
-	p->switch_flows = flows;
-	p->switch_period_us = period_us;
-	if (p->hello_pending && !p->hello_awaited)
+	p->relay.until_ns = ccs_agent_now(a) + REQUEST_NS;
+	p->hello.pending |= p->relay.flows != flows || p->relay.period_us != period_us;
+	p->relay.flows = flows;
+	p->relay.period_us = period_us;
+	if (p->hello.pending && !p->hello.awaited)
 		ccs_send_hello(a, p);
 }
 

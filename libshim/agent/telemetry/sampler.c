@@ -133,7 +133,7 @@ static double longer(double a, double b)
 /* Reporting period for READing flows of this host, which need no message, ns. */
 static uint64_t reader_period_ns(const struct ccs_port *port, const struct ccs_peer *p)
 {
-	const double requested_ns = 1e3 * p->inbound.period_us;
+	const double requested_ns = 1e3 * p->inbound.request.period_us;
 
 	return (uint64_t)longer(longer(requested_ns, CCS_PERIOD_LEAST_NS),
 				1e9 * port->nreaders / MESSAGES_MOST);
@@ -141,8 +141,8 @@ static uint64_t reader_period_ns(const struct ccs_port *port, const struct ccs_p
 
 static bool requests_only_advice(const struct ccs_port *port, const struct ccs_peer *p)
 {
-	return !port->publication && p->peer_requests & CCS_PEER_ADVICE &&
-	       !(p->peer_requests & CCS_PEER_TELEMETRY);
+	return !port->publication && p->subscription.requested & CCS_PEER_ADVICE &&
+	       !(p->subscription.requested & CCS_PEER_TELEMETRY);
 }
 
 /* Average bytes of the messages to a peer per period. */
@@ -162,7 +162,7 @@ static uint64_t peer_period_ns(const struct ccs_agent *a, const struct ccs_port 
 {
 	const unsigned peers = port->nsubs - port->nreaders;
 	const double one_ns = 8e9 * bytes_per_period(a, port, p) / (double)port->record.capacity;
-	double period_ns = (double)p->period_ns;
+	double period_ns = (double)p->subscription.period_ns;
 
 	period_ns = longer(period_ns, one_ns / SHARE_EACH);
 	period_ns = longer(period_ns, one_ns * peers / SHARE_ALL);
@@ -219,7 +219,7 @@ static void report_if_due(struct ccs_agent *a, const struct ccs_port *port,
 
 static bool is_current(const struct ccs_subscriber *s, uint64_t now_ns)
 {
-	return s->inbound ? s->peer->inbound.active : ccs_peer_leased(s->peer, now_ns);
+	return s->inbound ? s->peer->inbound.request.active : ccs_peer_leased(s->peer, now_ns);
 }
 
 static void sample_and_report(struct ccs_agent *a, struct ccs_port *port, uint64_t now_ns)
