@@ -203,6 +203,8 @@ ccs_agent_sources = \
 	libshim/agent/host/owner.c \
 	libshim/agent/host/owner.h \
 	libshim/agent/host/priv.h \
+	libshim/agent/host/qdisc.c \
+	libshim/agent/host/qdisc.h \
 	libshim/agent/host/refused.c \
 	libshim/agent/host/refused.h \
 	libshim/agent/host/shm_map.c \

@@ -140,6 +140,28 @@ static int listen_at(struct ccs_agent *a)
 	return ccs_agent_watch(a, &a->listener.source);
 }
 
+/* -- connections ----------------------------------------------------------------- */
+
+static void end_client(struct ccs_agent *a, struct ccs_client *c, const struct ccs_passed *p)
+{
+	const int fd = c->source.fd;
+	const uid_t uid = c->uid;
+
+	while (c->first)
+		ccs_agent_flow_remove(a, c->first);
+	ccs_shm_unmap(c->shm);
+	free(c->paths);
+	epoll_ctl(a->epoll, EPOLL_CTL_DEL, fd, NULL);
+	*c = (struct ccs_client){ .source.fd = -1, .uid = uid };
+	ccs_closing_client(a, (unsigned)(c - a->client), fd, p);
+	a->nclients--;
+}
+
+static void close_client(struct ccs_agent *a, struct ccs_client *c)
+{
+	end_client(a, c, &(const struct ccs_passed){ 0 });
+}
+
 int ccs_clients_open(struct ccs_agent *a, char *err, size_t len)
 {
 	int saved;
@@ -165,7 +187,7 @@ void ccs_clients_close(struct ccs_agent *a)
 {
 	for (unsigned i = 0; a->client && i < CCS_AGENT_CLIENTS; i++)
 		if (a->client[i].source.fd >= 0)
-			ccs_client_close(a, &a->client[i]);
+			close_client(a, &a->client[i]);
 	if (a->closing && a->refused.fd >= 0)
 		ccs_closing_client(a, 0, a->refused.fd, &(const struct ccs_passed){ 0 });
 	ccs_closing_end(a);
@@ -182,28 +204,6 @@ void ccs_clients_close(struct ccs_agent *a)
 	free(a->flows.by_reader.bucket);
 	free(a->flows.by_slot.bucket);
 	free(a->client);
-}
-
-/* -- connections ----------------------------------------------------------------- */
-
-static void end_client(struct ccs_agent *a, struct ccs_client *c, const struct ccs_passed *p)
-{
-	const int fd = c->source.fd;
-	const uid_t uid = c->uid;
-
-	while (c->first)
-		ccs_agent_flow_remove(a, c->first);
-	ccs_shm_unmap(c->shm);
-	free(c->paths);
-	epoll_ctl(a->epoll, EPOLL_CTL_DEL, fd, NULL);
-	*c = (struct ccs_client){ .source.fd = -1, .uid = uid };
-	ccs_closing_client(a, (unsigned)(c - a->client), fd, p);
-	a->nclients--;
-}
-
-void ccs_client_close(struct ccs_agent *a, struct ccs_client *c)
-{
-	end_client(a, c, &(const struct ccs_passed){ 0 });
 }
 
 static void read_passed(struct msghdr *h, struct ccs_passed *p)
@@ -332,7 +332,7 @@ static void add_client(struct ccs_agent *a, int fd)
 	};
 	a->nclients++;
 	if (ccs_agent_watch(a, &c->source))
-		ccs_client_close(a, c);
+		close_client(a, c);
 }
 
 /* While no descriptor is free, pending connections would wake the loop in vain: stop listening

@@ -129,3 +129,10 @@ bool ccs_netlink_next(struct ccs_netlink_attrs *in, struct ccs_netlink_attr *a)
 	in->at += whole < (size_t)(in->end - in->at) ? whole : (size_t)(in->end - in->at);
 	return true;
 }
+
+void ccs_netlink_copy(const struct ccs_netlink_attr *a, void *to, size_t size)
+{
+	memset(to, 0, size);
+	if (a->len)
+		memcpy(to, a->data, a->len < size ? a->len : size);
+}
