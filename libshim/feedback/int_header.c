@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "feedback/int_header.h"
 
+#include <endian.h>
 #include <string.h>
-
-#include "feedback/le.h"
 
 #define BIT(n) (UINT64_C(1) << (n))
 enum { TIME_BITS = 24, BYTES_BITS = 20, BYTES_UNIT = 128, QLEN_UNIT = 80 };
@@ -55,10 +54,8 @@ static void begin_life(struct ccs_int_link *l)
 
 static uint32_t name_of(const struct ccs_int_link *l)
 {
-	uint8_t both[8], *at = both;
+	const uint32_t both[2] = { htole32(l->name), htole32(l->life) };
 
-	ccs_put32(&at, l->name);
-	ccs_put32(&at, l->life);
 	return ccs_record_link(both, sizeof(both));
 }
 
