@@ -32,6 +32,8 @@ ccs_core_sources = \
 	libshim/base/suggest.h \
 	libshim/base/sysfs.c \
 	libshim/base/sysfs.h \
+	libshim/base/text.c \
+	libshim/base/text.h \
 	libshim/base/thread.c \
 	libshim/base/thread.h \
 	libshim/base/timer_wheel.c \

@@ -30,6 +30,7 @@
 #include "agent/telemetry/relay.h"
 #include "agent/telemetry/sampler.h"
 #include "agent/telemetry/subscribers.h"
+#include "base/text.h"
 
 /* No connection is accepted while a refused connection waits to be closed: retry soon. */
 #define REFUSED_RETRY_NS 2000000u
@@ -68,10 +69,8 @@ static int open_components(struct ccs_agent *a, char *err, size_t len)
 {
 	if (ccs_agent_init_identity(a) || open_loop(a) ||
 	    ccs_peers_open(a, ccs_subscribers_remove_peer) || ccs_hello_limit_open(a) ||
-	    ccs_np_open(a)) {
-		snprintf(err, len, "cannot start: %s", strerror(errno));
-		return -1;
-	}
+	    ccs_np_open(a))
+		return ccs_refuse(err, len, "cannot start: %s", strerror(errno));
 	a->received = ccs_receive_message;
 	if (ccs_udp_open(a, err, len))
 		return -1;
@@ -87,16 +86,14 @@ static int parse_addresses(struct ccs_agent *a, char *err, size_t len)
 	const struct ccs_agent_config *c = &a->config;
 
 	errno = EINVAL;
-	if (c->naddresses > CCS_AGENT_ADDRESSES || c->ninterfaces > CCS_AGENT_INTERFACES) {
-		snprintf(err, len, "more than %d addresses or %d interfaces are configured",
-			 CCS_AGENT_ADDRESSES, CCS_AGENT_INTERFACES);
-		return -1;
-	}
+	if (c->naddresses > CCS_AGENT_ADDRESSES || c->ninterfaces > CCS_AGENT_INTERFACES)
+		return ccs_refuse(err, len,
+				  "more than %d addresses or %d interfaces are configured",
+				  CCS_AGENT_ADDRESSES, CCS_AGENT_INTERFACES);
 	for (unsigned i = 0; i < c->naddresses; i++)
-		if (ccs_address_parse(c->addresses[i], &a->address[i])) {
-			snprintf(err, len, "'%s' is not a unicast IP address", c->addresses[i]);
-			return -1;
-		}
+		if (ccs_address_parse(c->addresses[i], &a->address[i]))
+			return ccs_refuse(err, len, "'%s' is not a unicast IP address",
+					  c->addresses[i]);
 	return 0;
 }
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "config/job.h"
 
 int ccs_filename_check(const char *name, char *err, size_t errlen)
@@ -21,8 +22,8 @@ int ccs_filename_check(const char *name, char *err, size_t errlen)
 			snprintf(err, errlen, "there is no escape '%%%c'", p[1]);
 		else
 			snprintf(err, errlen, "nothing follows a %%");
-		snprintf(err + strlen(err), errlen - strlen(err), "; allowed: %%h (host), %%j (job), "
-			 "%%t (task), %%r (rank), %%p (process ID), and %%%% for a percent sign");
+		ccs_append(err, errlen, "; allowed: %%h (host), %%j (job), %%t (task), %%r (rank), "
+			   "%%p (process ID), and %%%% for a percent sign");
 		return -1;
 	}
 	return 0;

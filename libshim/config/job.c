@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "config/environment.h"
 
 enum { SHORT_ID = 12 };
@@ -111,25 +112,22 @@ const struct ccs_job *ccs_job(void)
 	return &own;
 }
 
-static size_t append(char *text, size_t len, size_t at, const char *what, const char *value, int most)
+static void append(char *text, size_t len, const char *what, const char *value, int most)
 {
-	const int n = *value && at < len
-		? snprintf(text + at, len - at, ", %s %.*s", what, most, value) : 0;
-
-	return at + (n > 0 ? (size_t)n : 0);
+	if (*value)
+		ccs_append(text, len, ", %s %.*s", what, most, value);
 }
 
 const char *ccs_job_text(const struct ccs_job *job, char *text, size_t len)
 {
 	const bool is_id = strlen(job->container) == CCS_CONTAINER_LEN - 1;
 	const bool is_rank = strcmp(job->task, job->rank) == 0;
-	size_t at = 0;
 
 	*text = '\0';
-	at = append(text, len, at, "job", job->id, CCS_JOB_TEXT);
-	at = append(text, len, at, "task", is_rank ? "" : job->task, CCS_JOB_TEXT);
-	at = append(text, len, at, "rank", job->rank, CCS_JOB_TEXT);
-	append(text, len, at, "container", job->container, is_id ? SHORT_ID : CCS_JOB_TEXT);
+	append(text, len, "job", job->id, CCS_JOB_TEXT);
+	append(text, len, "task", is_rank ? "" : job->task, CCS_JOB_TEXT);
+	append(text, len, "rank", job->rank, CCS_JOB_TEXT);
+	append(text, len, "container", job->container, is_id ? SHORT_ID : CCS_JOB_TEXT);
 	return text;
 }
 

@@ -8,6 +8,7 @@
 
 #include "agent/host/core.h"
 #include "base/sysfs.h"
+#include "base/text.h"
 
 static const char *sysfs_of(const struct ccs_agent *a)
 {
@@ -161,11 +162,9 @@ int ccs_ports_open(struct ccs_agent *a, char *err, size_t len)
 
 	a->port = calloc(CCS_AGENT_PORTS, sizeof(*a->port));
 	errno = a->port ? EINVAL : ENOMEM;
-	if (!a->port || a->config.npublications > CCS_AGENT_PORTS / 2) {
-		snprintf(err, len, "cannot publish ports: out of memory, or more than %d",
-			 CCS_AGENT_PORTS / 2);
-		return -1;
-	}
+	if (!a->port || a->config.npublications > CCS_AGENT_PORTS / 2)
+		return ccs_refuse(err, len, "cannot publish ports: out of memory, or more than %d",
+				  CCS_AGENT_PORTS / 2);
 	if (!a->config.npublications)
 		return 0;
 	error = ccs_netlink_open(&a->netlink, NETLINK_ROUTE);

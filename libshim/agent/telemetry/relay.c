@@ -6,13 +6,13 @@
 #include "agent/telemetry/relay.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "agent/host/core.h"
 #include "agent/net/peers.h"
 #include "agent/net/send.h"
 #include "agent/net/udp.h"
+#include "base/text.h"
 
 #define FRESH_NS 250000000ull            /* older records are not forwarded */
 #define REQUEST_NS (2 * CCS_RENEW_NS)    /* a sender's HELLO keeps the request alive */
@@ -31,16 +31,13 @@ int ccs_relay_open(struct ccs_agent *a, char *err, size_t len)
 
 	a->relayed = calloc(CCS_AGENT_RELAYED, sizeof(*a->relayed));
 	errno = a->relayed ? EINVAL : ENOMEM;
-	if (!a->relayed || c->nswitches > CCS_AGENT_SWITCHES) {
-		snprintf(err, len, "more than %d switches are configured", CCS_AGENT_SWITCHES);
-		return -1;
-	}
+	if (!a->relayed || c->nswitches > CCS_AGENT_SWITCHES)
+		return ccs_refuse(err, len, "more than %d switches are configured",
+				  CCS_AGENT_SWITCHES);
 	for (unsigned i = 0; i < c->nswitches; i++)
-		if (ccs_address_parse(c->switches[i], &a->switches[i])) {
-			snprintf(err, len, "'%s' is not a valid address of a switch",
-				 c->switches[i]);
-			return -1;
-		}
+		if (ccs_address_parse(c->switches[i], &a->switches[i]))
+			return ccs_refuse(err, len, "'%s' is not a valid address of a switch",
+					  c->switches[i]);
 	return 0;
 }
 
