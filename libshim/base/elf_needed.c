@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The libraries that a file needs, found as the dynamic linker finds them; see elf_needed.h. */
 #include "base/elf_needed.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads attributes of RDMA devices and network interfaces; see sysfs.h. */
 #include "base/sysfs.h"
 
 #include <fcntl.h>

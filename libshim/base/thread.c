@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Threads of the library in the application's process. */
 #include "base/thread.h"
 
 #include <errno.h>

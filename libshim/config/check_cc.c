@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Parses an algorithm specification and explains what is wrong with it. */
 #include "config/check_cc.h"
 
 #include <stdio.h>

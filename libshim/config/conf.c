@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads a configuration file line by line. */
 #include "config/conf.h"
 
 #include <errno.h>

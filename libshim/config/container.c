@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the ID of a container in the names of control groups and mounts. */
 #include "config/container.h"
 
 #include <stdio.h>

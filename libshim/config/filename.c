@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Expands the file names given by options, and opens the files for writing. */
 #include "config/filename.h"
 
 #include <errno.h>

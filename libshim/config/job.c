@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds job, task and rank in the variables of batch systems and of MPI. */
 #include "config/job.h"
 
 #include <pthread.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Parses the header of a section and matches queue pairs against it. */
 #include "config/match.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The option table, and conversion of option values from and to text. */
 #include "config/options.h"
 
 #include <math.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Parses and applies a request of `ccshim set`. */
 #include "config/request.h"
 
 #include <stdio.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Formats log messages and writes each with one write(2). */
 #include "observe/log.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the directory of statistics files and removes stale ones. */
 #include "observe/stats_dir.h"
 
 #include <dirent.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Formats an event as one line of the trace. */
 #include "observe/trace_row.h"
 
 #include <inttypes.h>
