@@ -212,8 +212,6 @@ ccs_agent_sources = \
 	libshim/agent/host/shm_map.c \
 	libshim/agent/host/shm_map.h \
 	libshim/agent/host/siphash.h \
-	libshim/agent/host/sysfile.c \
-	libshim/agent/host/sysfile.h \
 	libshim/agent/host/users.c \
 	libshim/agent/host/users.h \
 	libshim/agent/loop.c \

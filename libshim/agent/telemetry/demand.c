@@ -17,41 +17,16 @@
 #define NEW_SCAN_FLOW_NS 2000ull         /* addition per flow */
 #define UNREQUESTED 10u                  /* factor on the interval if no flow requests telemetry */
 
-static uint32_t period_of(const struct ccs_agent_flow *f)
-{
-	const struct ccs_slot *slot = &f->client->shm->slot[f->slot];
-
-	return atomic_load_explicit(&slot->period_us, memory_order_relaxed);
-}
+/* Of the flow's slot. */
+#define LOAD(flow, member) \
+	atomic_load_explicit(&(flow)->client->shm->slot[(flow)->slot].member, memory_order_relaxed)
 
 /* Clients older than advice leave the field 0. */
 static uint32_t requested_of(const struct ccs_agent_flow *f)
 {
-	const struct ccs_slot *slot = &f->client->shm->slot[f->slot];
-	const uint32_t requested = atomic_load_explicit(&slot->requested, memory_order_relaxed);
+	const uint32_t requested = LOAD(f, requested);
 
 	return requested ? requested & CCS_PEER_RECORDS : CCS_PEER_TELEMETRY;
-}
-
-static uint32_t segment_of(const struct ccs_agent_flow *f)
-{
-	const struct ccs_slot *slot = &f->client->shm->slot[f->slot];
-
-	return atomic_load_explicit(&slot->segment, memory_order_relaxed);
-}
-
-static uint64_t sent_of(const struct ccs_agent_flow *f)
-{
-	const struct ccs_slot *slot = &f->client->shm->slot[f->slot];
-
-	return atomic_load_explicit(&slot->sent, memory_order_relaxed);
-}
-
-static uint64_t read_of(const struct ccs_agent_flow *f)
-{
-	const struct ccs_slot *slot = &f->client->shm->slot[f->slot];
-
-	return atomic_load_explicit(&slot->read, memory_order_relaxed);
 }
 
 static uint32_t shorter(uint32_t a_us, uint32_t b_us)
@@ -61,7 +36,7 @@ static uint32_t shorter(uint32_t a_us, uint32_t b_us)
 
 static void add_request(struct ccs_request *r, const struct ccs_agent_flow *f)
 {
-	r->period_us = shorter(r->period_us, period_of(f));
+	r->period_us = shorter(r->period_us, LOAD(f, period_us));
 	r->flags |= requested_of(f);
 }
 
@@ -77,9 +52,9 @@ static bool replace_request(struct ccs_request *r, struct ccs_request *scan)
 
 void ccs_demand_join(struct ccs_agent *a, struct ccs_agent_flow *f)
 {
-	f->sent = sent_of(f);
-	f->read = read_of(f);
-	if (!period_of(f))
+	f->sent = LOAD(f, sent);
+	f->read = LOAD(f, read);
+	if (!LOAD(f, period_us))
 		return;
 	add_request(&f->peer->request, f);
 	if (requested_of(f) & CCS_PEER_ADVICE)
@@ -103,25 +78,19 @@ static void scan_flow(struct ccs_agent *a, struct ccs_agent_flow *f, uint64_t no
 {
 	struct ccs_peer *p = f->peer;
 
-	if (!period_of(f))
+	if (!LOAD(f, period_us))
 		return;
 	a->demand.wanted = true;
 	add_request(&p->scan, f);
-	if (segment_of(f) > p->segment)
-		p->segment = segment_of(f);
-	if (is_active(&f->sent, &f->sent_ns, sent_of(f), now_ns))
+	if (LOAD(f, segment) > p->segment)
+		p->segment = LOAD(f, segment);
+	if (is_active(&f->sent, &f->sent_ns, LOAD(f, sent), now_ns))
 		p->scan.active++;
-	if (is_active(&f->read, &f->read_ns, read_of(f), now_ns)) {
+	if (is_active(&f->read, &f->read_ns, LOAD(f, read), now_ns)) {
 		ccs_inbound_read(a, f);
 		add_request(&p->inbound.scan, f);
 		p->inbound.scan.active++;
 	}
-}
-
-static void scan_client(struct ccs_agent *a, const struct ccs_client *c, uint64_t now_ns)
-{
-	for (struct ccs_agent_flow *f = c->first; f; f = f->next)
-		scan_flow(a, f, now_ns);
 }
 
 /* While a HELLO is unanswered, a change is sent at a later scan. */
@@ -165,7 +134,8 @@ static void scan_clients(struct ccs_agent *a, uint64_t now_ns)
 
 	for (unsigned n = a->nclients; n && c-- > a->client;) {
 		n -= c->source.fd >= 0;
-		scan_client(a, c, now_ns);
+		for (struct ccs_agent_flow *f = c->first; f; f = f->next)
+			scan_flow(a, f, now_ns);
 	}
 }
 
