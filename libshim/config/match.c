@@ -134,15 +134,9 @@ int ccs_match_add_key(struct ccs_match *m, const char *name, const char *value, 
 	return 0;
 }
 
-/* Not isspace(), which depends on the application's locale. */
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r';
-}
-
 static const char *skip_blanks(const char *p)
 {
-	while (is_blank(*p))
+	while (ccs_is_blank(*p))
 		p++;
 	return p;
 }
@@ -172,14 +166,14 @@ static int parse_words(struct ccs_match *m, const char *line, const char **end, 
 
 	snprintf(err, errlen, SYNTAX);
 	while (*p != ']') {
-		if (*p == '"' || !read_word(&p, name, sizeof(name)) || !is_blank(*p))
+		if (*p == '"' || !read_word(&p, name, sizeof(name)) || !ccs_is_blank(*p))
 			return -1;
 		p = skip_blanks(p);
 		if (!read_word(&p, value, sizeof(value)))
 			return -1;
 		if (ccs_match_add_key(m, name, value, err, errlen))
 			return -1;
-		if (!is_blank(*p) && *p != ']')
+		if (!ccs_is_blank(*p) && *p != ']')
 			return ccs_refuse(err, errlen, SYNTAX);
 		p = skip_blanks(p);
 		snprintf(err, errlen, SYNTAX);

@@ -47,6 +47,12 @@ struct ccs_match_subject {
 	unsigned known;                  /* enum ccs_match_key */
 };
 
+/* Not isspace(), which depends on the application's locale. */
+static inline bool ccs_is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
+
 /* Parse a header from its [ to the end of the line. 0, or -1 with a sentence in err. */
 int ccs_match_parse(struct ccs_match *m, const char *line, char *err, size_t errlen);
 
