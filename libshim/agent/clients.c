@@ -19,6 +19,7 @@
 #include "agent/host/shm_map.h"
 #include "agent/host/users.h"
 #include "agent/requests.h"
+#include "base/os.h"
 
 enum {
 	BUCKETS = 16384, MESSAGE_MAX = 512, MESSAGES_A_TURN = 16,
@@ -68,8 +69,7 @@ static bool is_listened_at(const struct sockaddr_un *at)
 	const bool answers = fd >= 0 && (!connect(fd, (const struct sockaddr *)at, sizeof(*at)) ||
 					 errno == EAGAIN);
 
-	if (fd >= 0)
-		close(fd);
+	ccs_close(fd);
 	return answers;
 }
 
@@ -197,8 +197,7 @@ void ccs_clients_close(struct ccs_agent *a)
 			unlink(a->config.socket);
 		close(a->listener.source.fd);
 	}
-	if (a->listener.lock >= 0)
-		close(a->listener.lock);
+	ccs_close(a->listener.lock);
 	free(a->flows.by_peer.bucket);
 	free(a->flows.by_qp.bucket);
 	free(a->flows.by_reader.bucket);

@@ -30,6 +30,7 @@
 #include "agent/telemetry/relay.h"
 #include "agent/telemetry/sampler.h"
 #include "agent/telemetry/subscribers.h"
+#include "base/os.h"
 #include "base/text.h"
 
 /* No connection is accepted while a refused connection waits to be closed: retry soon. */
@@ -238,13 +239,6 @@ void ccs_agent_stop(struct ccs_agent *a)
 	errno = saved;
 }
 
-static void close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
-
 void ccs_agent_close(struct ccs_agent *a)
 {
 	ccs_clients_close(a);
@@ -255,7 +249,7 @@ void ccs_agent_close(struct ccs_agent *a)
 	ccs_hello_limit_close(a);
 	free(a->relayed);
 	free(a->np);
-	close_fd(&a->stop.fd);
-	close_fd(&a->epoll);
+	ccs_close(a->stop.fd);
+	ccs_close(a->epoll);
 	free(a);
 }

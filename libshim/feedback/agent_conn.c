@@ -8,6 +8,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/os.h"
+
 static int send_message(int fd, struct msghdr *msg)
 {
 	ssize_t n;
@@ -57,8 +59,7 @@ int ccs_agent_conn_open(const char *path, int shm_fd)
 		error = send_hello(fd, shm_fd);
 	if (!error)
 		return fd;
-	if (fd >= 0)
-		close(fd);
+	ccs_close(fd);
 	errno = error;
 	return -1;
 }

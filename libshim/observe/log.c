@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/os.h"
 #include "config/filename.h"
 #include "config/job.h"
 #include "observe/write_guard.h"
@@ -94,8 +95,7 @@ static bool write_guarded(const char *line, size_t len)
 		fd = open_file();
 	if (fd >= 0 || stderr_is_ours())
 		error = write_to(fd >= 0 ? fd : STDERR_FILENO, line, len);
-	if (fd >= 0)
-		close(fd);
+	ccs_close(fd);
 	ccs_write_guard_end(&guard);
 	errno = error;
 	return fd < 0 || !error;

@@ -15,6 +15,7 @@
 
 #include <ccshim/stats.h>
 
+#include "base/os.h"
 #include "config/environment.h"
 
 enum { STAT_MAX = 1024, SWEEP_MAX = 16384, FIELD_START = 22, FIELD_STACK = 28, UNFINISHED_S = 60 };
@@ -214,11 +215,9 @@ bool ccs_stats_is_stale(const struct ccs_stats_header *h)
 /* True for a file whose process ended before it wrote the header, which would identify it. */
 static bool is_abandoned(int fd, pid_t pid)
 {
-	struct timespec now;
 	struct stat st;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	return !fstat(fd, &st) && st.st_ctim.tv_sec + UNFINISHED_S < now.tv_sec &&
+	return !fstat(fd, &st) && st.st_ctim.tv_sec + UNFINISHED_S < time(NULL) &&
 	       kill(pid, 0) && errno == ESRCH;
 }
 
@@ -227,7 +226,7 @@ int ccs_stats_open_file(int dir, const char *name, int flags)
 	const int at = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	char link[40];
 	struct stat st;
-	int fd = -1, error;
+	int fd = -1;
 
 	if (at < 0)
 		return -1;
@@ -235,9 +234,7 @@ int ccs_stats_open_file(int dir, const char *name, int flags)
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", at);
 	if (fstat(at, &st) == 0 && S_ISREG(st.st_mode))
 		fd = open(link, flags | O_CLOEXEC | O_NONBLOCK);
-	error = errno;
-	close(at);
-	errno = error;
+	ccs_close(at);
 	return fd;
 }
 
@@ -271,8 +268,7 @@ unsigned ccs_stats_sweep(int dir)
 	unsigned swept = 0, files = 0;
 
 	if (!d) {
-		if (copy >= 0)
-			close(copy);
+		ccs_close(copy);
 		return 0;
 	}
 	while ((e = readdir(d)) && files++ < SWEEP_MAX)

@@ -20,6 +20,7 @@
 
 #include "base/gid.h"
 #include "base/keep_open.h"
+#include "base/os.h"
 #include "base/thread.h"
 #include "config/filename.h"
 #include "config/job.h"
@@ -155,8 +156,7 @@ static void flush_chunk(void)
 		ccs_log(CCS_LOG_WARN, "trace %s: %m; later events are not recorded", trace.path);
 		atomic_store(&trace.on, false);
 	}
-	if (fd >= 0)
-		close(fd);
+	ccs_close(fd);
 	trace.out_len = 0;
 }
 

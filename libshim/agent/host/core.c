@@ -6,23 +6,15 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
-#include <time.h>
 
 #include "agent/host/siphash.h"
-
-static uint64_t clock_ns(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
+#include "base/os.h"
 
 int ccs_agent_init_identity(struct ccs_agent *a)
 {
 	uint64_t secret[3];
 
-	a->incarnation = clock_ns(CLOCK_REALTIME);
+	a->incarnation = ccs_clock_ns(CLOCK_REALTIME);
 	if (getrandom(secret, sizeof(secret), 0) != (ssize_t)sizeof(secret))
 		return -1;
 	memcpy(a->key, secret, sizeof(a->key));
@@ -41,7 +33,7 @@ uint64_t ccs_agent_incarnation(const struct ccs_agent *a, const struct ccs_ends 
 
 uint64_t ccs_agent_now(const struct ccs_agent *a)
 {
-	return a->config.now ? a->config.now(a->config.now_arg) : clock_ns(CLOCK_MONOTONIC);
+	return a->config.now ? a->config.now(a->config.now_arg) : ccs_clock_ns(CLOCK_MONOTONIC);
 }
 
 int ccs_agent_watch(struct ccs_agent *a, struct ccs_source *s)

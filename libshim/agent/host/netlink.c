@@ -6,6 +6,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/os.h"
+
 enum { PART = 16384 };                   /* the kernel sends dumps in parts of at most 8 KB */
 
 int ccs_netlink_open(struct ccs_netlink *n, int protocol)
@@ -26,8 +28,7 @@ int ccs_netlink_open(struct ccs_netlink *n, int protocol)
 
 void ccs_netlink_close(struct ccs_netlink *n)
 {
-	if (n->fd >= 0)
-		close(n->fd);
+	ccs_close(n->fd);
 	n->fd = -1;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/os.h"
 #include "base/sysfs.h"
 
 enum { FILES = 2, DEVICE_LEN = 64 };
@@ -50,8 +51,7 @@ static bool is_open(const struct ccs_nic_counter_port *p)
 static void close_port(struct ccs_nic_counter_port *p)
 {
 	for (unsigned i = 0; i < FILES; i++) {
-		if (p->file[i].fd >= 0)
-			close(p->file[i].fd);
+		ccs_close(p->file[i].fd);
 		p->file[i].fd = -1;
 	}
 }

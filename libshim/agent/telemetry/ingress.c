@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/os.h"
 #include "base/sysfs.h"
 
 static bool is_port_of(const char *sysfs, const char *device, unsigned port, const char *interface)
@@ -62,8 +63,7 @@ int ccs_ingress_open(struct ccs_ingress *in, const char *sysfs, const char *inte
 void ccs_ingress_close(struct ccs_ingress *in)
 {
 	for (unsigned i = 0; i < CCS_INGRESS_PORTS; i++)
-		if (in->rdma[i] >= 0)
-			close(in->rdma[i]);
+		ccs_close(in->rdma[i]);
 	close(in->netdev);
 }
 
