@@ -208,6 +208,8 @@ ccs_agent_sources = \
 	libshim/agent/host/priv.h \
 	libshim/agent/host/qdisc.c \
 	libshim/agent/host/qdisc.h \
+	libshim/agent/host/rdma_query.c \
+	libshim/agent/host/rdma_query.h \
 	libshim/agent/host/refused.c \
 	libshim/agent/host/refused.h \
 	libshim/agent/host/shm_map.c \

@@ -2,8 +2,7 @@
 #ifndef CCS_AGENT_OWNER_H
 #define CCS_AGENT_OWNER_H
 /*
- * The owner of a queue pair, from the kernel: RDMA netlink (RDMA_NLDEV_CMD_GET and
- * RDMA_NLDEV_CMD_RES_QP_GET, include/uapi/rdma/rdma_netlink.h), which needs no privilege.
+ * The owner of a queue pair, from the kernel.
  *
  * The kernel reports the thread that created the QP until that thread ends, and /proc maps it to
  * its process. A QP whose creating thread ends before the QP is registered is treated as another
@@ -18,7 +17,6 @@ struct ccs_owner {
 	struct ccs_netlink netlink;
 };
 
-/* The first query opens it: RDMA devices may appear later than the agent. */
 #define CCS_OWNER_CLOSED { .netlink = { .fd = -1 } }
 
 void ccs_owner_close(struct ccs_owner *o);
