@@ -8,7 +8,6 @@
  * socket or lock: the caller provides them.
  */
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "feedback/shm.h"

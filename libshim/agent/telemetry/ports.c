@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "agent/host/core.h"
 #include "base/sysfs.h"
