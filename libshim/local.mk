@@ -89,8 +89,6 @@ ccs_core_sources = \
 	libshim/config/request.h \
 	libshim/config/rules.c \
 	libshim/config/rules.h \
-	libshim/config/share.c \
-	libshim/config/share.h \
 	libshim/feedback/agent_client.c \
 	libshim/feedback/agent_client.h \
 	libshim/feedback/agent_conn.c \
@@ -243,8 +241,6 @@ ccs_agent_sources = \
 	libshim/agent/telemetry/demand.h \
 	libshim/agent/telemetry/echo.c \
 	libshim/agent/telemetry/echo.h \
-	libshim/agent/telemetry/egress.c \
-	libshim/agent/telemetry/egress.h \
 	libshim/agent/telemetry/inbound.c \
 	libshim/agent/telemetry/inbound.h \
 	libshim/agent/telemetry/ingress.c \

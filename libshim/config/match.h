@@ -43,7 +43,7 @@ struct ccs_match_subject {
 	const char *app, *device;
 	uint8_t peer[16];                /* GID */
 	unsigned port, dscp, sl;
-	double place;                    /* among all processes, see config/share.h */
+	double place;                    /* among all processes, see ccs_share_place() */
 	unsigned known;                  /* enum ccs_match_key */
 };
 

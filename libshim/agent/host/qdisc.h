@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CCS_AGENT_QDISC_H
 #define CCS_AGENT_QDISC_H
-/* The kernel's description of one qdisc, in an RTM_NEWQDISC message. */
+/*
+ * The counters of a Linux interface's qdiscs, by rtnetlink's RTM_GETQDISC, which needs no
+ * privilege. The root qdisc counts for the whole tree: bytes with Ethernet headers as they leave,
+ * and the backlog of all children.
+ */
 #include "agent/host/netlink.h"
 
 struct ccs_qdisc {
@@ -11,13 +15,15 @@ struct ccs_qdisc {
 	bool counts;                     /* it has these counters; those of "noqueue" stay 0 */
 	uint64_t bytes, packets, drops;  /* bytes, packets: sent */
 	uint64_t backlog;                /* bytes */
-	struct ccs_netlink_attr options, own_stats; /* of its kind; len 0: missing */
+	double tbf_rate;                 /* bit/s, of a tbf; 0: another kind */
+	struct ccs_netlink_attr own_stats; /* of its kind, within the message; len 0: missing */
 };
 
-/* False: it is another message. The attributes are valid as long as the message. */
+/* Parse an RTM_NEWQDISC message. False: it is another message. */
 bool ccs_qdisc_parse(const struct nlmsghdr *h, struct ccs_qdisc *q);
 
-/* The rate of a tbf, bit/s; 0: it is no tbf. */
-double ccs_qdisc_tbf_rate(const struct ccs_qdisc *q);
+/* Read the root qdisc of an interface. 0 or an errno; ENOENT: it does not count, like "noqueue".
+ * n: a NETLINK_ROUTE socket. Does not block. */
+int ccs_qdisc_read_root(struct ccs_netlink *n, uint32_t ifindex, struct ccs_qdisc *q);
 
 #endif

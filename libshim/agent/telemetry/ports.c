@@ -108,15 +108,16 @@ struct ccs_port *ccs_ports_find_ingress(struct ccs_agent *a, uint32_t ifindex)
 int ccs_port_open_egress(struct ccs_agent *a, struct ccs_port *port)
 {
 	const uint32_t ifindex = if_nametoindex(port->name);
-	struct ccs_egress e;
+	struct ccs_qdisc q;
 	int err;
 
 	if (!ifindex)
 		return ENODEV;
-	err = ccs_egress_read(&a->netlink, ifindex, &e);
+	err = ccs_qdisc_read_root(&a->netlink, ifindex, &q);
 	if (err)
 		return err;
-	port->nominal_capacity = port->publication->rate > 0 ? port->publication->rate : e.rate;
+	port->nominal_capacity = port->publication->rate > 0 ? port->publication->rate
+							     : q.tbf_rate;
 	if (!(port->nominal_capacity > 0))
 		port->nominal_capacity = ccs_sysfs_speed(sysfs_of(a), port->name);
 	if (!(port->nominal_capacity > 0))

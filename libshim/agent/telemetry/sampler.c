@@ -30,18 +30,18 @@
 
 static int read_port(struct ccs_agent *a, struct ccs_port *port, struct ccs_record *r)
 {
-	struct ccs_egress e;
+	struct ccs_qdisc q;
 	int error;
 
 	if (!port->publication)
 		return ccs_ingress_read(&port->ingress, &r->tx_bytes) ? 0 : ENODEV;
-	error = ccs_egress_read(&a->netlink, port->ifindex, &e);
+	error = ccs_qdisc_read_root(&a->netlink, port->ifindex, &q);
 	if (error)
 		return error;
-	if (e.rate > 0 && !(port->publication->rate > 0))
-		port->nominal_capacity = e.rate;
-	r->tx_bytes = e.sent_bytes;
-	r->qlen_bytes = e.backlog_bytes;
+	if (q.tbf_rate > 0 && !(port->publication->rate > 0))
+		port->nominal_capacity = q.tbf_rate;
+	r->tx_bytes = q.bytes;
+	r->qlen_bytes = q.backlog;
 	return 0;
 }
 

@@ -14,7 +14,6 @@
 #include "config/check_cc.h"
 #include "config/job.h"
 #include "config/rules.h"
-#include "config/share.h"
 #include "observe/log.h"
 #include "preload/control/qp_feedback.h"
 
