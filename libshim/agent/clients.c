@@ -219,12 +219,7 @@ static void read_passed(struct msghdr *h, struct ccs_passed *p)
 /* One message with its descriptors. Returns its length, or -1. */
 static ssize_t receive(int socket, struct msghdr *h, int flags)
 {
-	ssize_t n;
-
-	do
-		n = recvmsg(socket, h, flags | MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
-	return n;
+	return TEMP_FAILURE_RETRY(recvmsg(socket, h, flags | MSG_DONTWAIT | MSG_CMSG_CLOEXEC));
 }
 
 /*

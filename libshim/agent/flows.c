@@ -14,14 +14,9 @@
 #include "agent/telemetry/demand.h"
 #include "agent/telemetry/inbound.h"
 
-static uint64_t hash_of(const struct ccs_agent *a, const struct ccs_peer *p, uint32_t qpn)
-{
-	return ccs_mix(a->flows.by_peer.salt ^ ((uint64_t)p->serial << 24 | qpn));
-}
-
 static uint64_t hash_of_slot(const struct ccs_agent *a, const struct ccs_client *c, uint32_t slot)
 {
-	return ccs_mix(a->flows.by_slot.salt ^ ((uint64_t)(c - a->client) << 32 | slot));
+	return ccs_index_hash(&a->flows.by_slot, (uint64_t)(c - a->client), slot);
 }
 
 /* The client chooses its slots: no memory and no time may depend on their numbers. */
@@ -32,8 +27,7 @@ struct ccs_agent_flow *ccs_agent_flow_find(const struct ccs_agent *a, const stru
 	struct ccs_hash_node *l = NULL;
 
 	while ((l = ccs_index_next(&a->flows.by_slot, l, hash))) {
-		struct ccs_agent_flow *f = (struct ccs_agent_flow *)
-			((char *)l - offsetof(struct ccs_agent_flow, slot_link));
+		struct ccs_agent_flow *f = CCS_FLOW_OF(l, slot_link);
 
 		if (f->client == c && f->slot == slot)
 			return f;
@@ -122,11 +116,12 @@ static bool has_too_many_senders(const struct ccs_agent *a, const struct ccs_cli
 				 const struct ccs_ipc_add *m, const struct ccs_ends *ends)
 {
 	const struct ccs_peer *p = ccs_peer_find(a, ends);
+	const uint64_t hash = p ? ccs_index_hash(&a->flows.by_peer, p->serial, m->peer_qpn) : 0;
 	struct ccs_hash_node *l = NULL;
 	unsigned n = 0;
 
-	while (p && (l = ccs_index_next(&a->flows.by_peer, l, hash_of(a, p, m->peer_qpn)))) {
-		const struct ccs_agent_flow *f = (struct ccs_agent_flow *)l;
+	while (p && (l = ccs_index_next(&a->flows.by_peer, l, hash))) {
+		const struct ccs_agent_flow *f = CCS_FLOW_OF(l, link);
 
 		n += f->peer == p && f->peer_qpn == m->peer_qpn && f->client->uid == c->uid;
 	}
@@ -159,7 +154,8 @@ static void attach(struct ccs_agent *a, struct ccs_agent_flow *f)
 	struct ccs_client *c = f->client;
 
 	link_to_client(a, f);
-	ccs_index_add(&a->flows.by_peer, &f->link, hash_of(a, f->peer, f->peer_qpn));
+	ccs_index_add(&a->flows.by_peer, &f->link,
+		      ccs_index_hash(&a->flows.by_peer, f->peer->serial, f->peer_qpn));
 	ccs_cnp_feed_attach(a, f);
 	ccs_nic_cnps_attach(a, f);
 	ccs_inbound_attach(a, f);
@@ -222,12 +218,13 @@ void ccs_agent_flow_remove(struct ccs_agent *a, struct ccs_agent_flow *f)
 
 unsigned ccs_agent_flow_cnp(struct ccs_agent *a, struct ccs_peer *p, uint32_t peer_qpn)
 {
-	const uint64_t hash = hash_of(a, p, peer_qpn), now_ns = ccs_agent_now(a);
+	const uint64_t hash = ccs_index_hash(&a->flows.by_peer, p->serial, peer_qpn);
+	const uint64_t now_ns = ccs_agent_now(a);
 	struct ccs_hash_node *l = NULL;
 	unsigned n = 0;
 
 	while ((l = ccs_index_next(&a->flows.by_peer, l, hash))) {
-		struct ccs_agent_flow *f = (struct ccs_agent_flow *)l;
+		struct ccs_agent_flow *f = CCS_FLOW_OF(l, link);
 
 		if (f->peer != p || f->peer_qpn != peer_qpn)
 			continue;

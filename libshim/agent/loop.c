@@ -246,7 +246,7 @@ void ccs_agent_close(struct ccs_agent *a)
 	ccs_udp_close(a);
 	ccs_ports_close(a);
 	ccs_peers_close(a);
-	ccs_hello_limit_close(a);
+	free(a->hello_limit);
 	free(a->relayed);
 	free(a->np);
 	ccs_close(a->stop.fd);

@@ -22,9 +22,7 @@ static int next_char(struct input *in)
 	ssize_t n;
 
 	if (in->at == in->len) {
-		do
-			n = read(in->fd, in->chunk, sizeof(in->chunk));
-		while (n < 0 && errno == EINTR);
+		n = TEMP_FAILURE_RETRY(read(in->fd, in->chunk, sizeof(in->chunk)));
 		if (n < 0)
 			in->error = errno;
 		if (n <= 0)

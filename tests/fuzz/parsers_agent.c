@@ -100,7 +100,7 @@ static void reset(void)
 		open_agent();
 	now_ns = 1000000000000;
 	agent->incarnation = 77;
-	ccs_hello_limit_close(agent);
+	free(agent->hello_limit);
 	FUZZ_CHECK(!ccs_hello_limit_open(agent));
 	free(agent->relayed);
 	FUZZ_CHECK(!ccs_relay_open(agent, err, sizeof(err)));

@@ -169,6 +169,10 @@ struct ccs_agent_flow {
 	char device[64];
 };
 
+/* The flow whose member is at that address. */
+#define CCS_FLOW_OF(node, member) \
+	((struct ccs_agent_flow *)((char *)(node) - offsetof(struct ccs_agent_flow, member)))
+
 /* A connected process. fd < 0: entry unused. */
 struct ccs_client {
 	struct ccs_source source;        /* first: the loop passes a pointer to it */

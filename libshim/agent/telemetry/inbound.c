@@ -15,16 +15,6 @@
 #include "agent/telemetry/subscribers.h"
 #include "base/sysfs.h"
 
-static struct ccs_agent_flow *flow_of(struct ccs_hash_node *l)
-{
-	return (struct ccs_agent_flow *)((char *)l - offsetof(struct ccs_agent_flow, inbound_link));
-}
-
-static uint64_t hash_of(const struct ccs_agent *a, const struct ccs_peer *p, uint32_t local_qpn)
-{
-	return ccs_mix(a->flows.by_reader.salt ^ ((uint64_t)p->serial << 24 | local_qpn));
-}
-
 /* -- available feedback ------------------------------------------------------------- */
 
 static bool is_interface_watched(const struct ccs_agent_config *c, const char *name)
@@ -62,7 +52,8 @@ void ccs_inbound_attach(struct ccs_agent *a, struct ccs_agent_flow *f)
 	const bool requested = atomic_load_explicit(&slot->period_us, memory_order_relaxed);
 	char name[IF_NAMESIZE + 1] = "";
 
-	ccs_index_add(&a->flows.by_reader, &f->inbound_link, hash_of(a, f->peer, f->local_qpn));
+	ccs_index_add(&a->flows.by_reader, &f->inbound_link,
+		      ccs_index_hash(&a->flows.by_reader, f->peer->serial, f->local_qpn));
 	atomic_store_explicit(&slot->inbound, 0, memory_order_relaxed);
 	if (requested || a->config.ninterfaces)
 		find_interface(a, f, name);
@@ -86,11 +77,14 @@ void ccs_inbound_detach(struct ccs_agent_flow *f)
 static struct ccs_agent_flow *next_flow(const struct ccs_agent *a, const struct ccs_peer *p,
 					uint32_t local_qpn, struct ccs_agent_flow *f)
 {
+	const uint64_t hash = ccs_index_hash(&a->flows.by_reader, p->serial, local_qpn);
 	struct ccs_hash_node *l = f ? &f->inbound_link : NULL;
 
-	while ((l = ccs_index_next(&a->flows.by_reader, l, hash_of(a, p, local_qpn))))
-		if (flow_of(l)->peer == p && flow_of(l)->local_qpn == local_qpn)
-			return flow_of(l);
+	while ((l = ccs_index_next(&a->flows.by_reader, l, hash))) {
+		f = CCS_FLOW_OF(l, inbound_link);
+		if (f->peer == p && f->local_qpn == local_qpn)
+			return f;
+	}
 	return NULL;
 }
 
