@@ -406,14 +406,9 @@ void ccs_agent_client_detach(struct ccs_slot *slot)
 	pthread_mutex_unlock(&client.lock);
 }
 
-const struct ccs_shm_path *ccs_agent_client_path(const struct ccs_slot *slot)
+const struct ccs_shm_path *ccs_agent_client_path(const _Atomic uint32_t *index)
 {
-	return ccs_reg_path(client.reg.shm, slot);
-}
-
-const struct ccs_shm_path *ccs_agent_client_inbound_path(const struct ccs_slot *slot)
-{
-	return ccs_reg_inbound_path(client.reg.shm, slot);
+	return ccs_reg_path(client.reg.shm, index);
 }
 
 void ccs_agent_client_finish(void)

@@ -16,6 +16,7 @@
 #include "agent/telemetry/ports.h"
 #include "agent/telemetry/relay.h"
 #include "agent/telemetry/subscribers.h"
+#include "cc/minmax.h"
 
 #define SHARE_EACH 0.005
 #define SHARE_ALL 0.02
@@ -125,18 +126,13 @@ static void report_to_receiver(struct ccs_agent *a, const struct ccs_port *port,
 	ccs_send_records(a, p, &m);
 }
 
-static double longer(double a, double b)
-{
-	return a > b ? a : b;
-}
-
 /* Reporting period for READing flows of this host, which need no message, ns. */
 static uint64_t reader_period_ns(const struct ccs_port *port, const struct ccs_peer *p)
 {
 	const double requested_ns = 1e3 * p->inbound.request.period_us;
 
-	return (uint64_t)longer(longer(requested_ns, CCS_PERIOD_LEAST_NS),
-				1e9 * port->nreaders / MESSAGES_MOST);
+	return (uint64_t)ccs_max(ccs_max(requested_ns, CCS_PERIOD_LEAST_NS),
+				 1e9 * port->nreaders / MESSAGES_MOST);
 }
 
 static bool requests_only_advice(const struct ccs_port *port, const struct ccs_peer *p)
@@ -164,10 +160,10 @@ static uint64_t peer_period_ns(const struct ccs_agent *a, const struct ccs_port 
 	const double one_ns = 8e9 * bytes_per_period(a, port, p) / (double)port->record.capacity;
 	double period_ns = (double)p->subscription.period_ns;
 
-	period_ns = longer(period_ns, one_ns / SHARE_EACH);
-	period_ns = longer(period_ns, one_ns * peers / SHARE_ALL);
-	period_ns = longer(period_ns, 1e9 * peers / MESSAGES_MOST);
-	return (uint64_t)longer(period_ns, 1);
+	period_ns = ccs_max(period_ns, one_ns / SHARE_EACH);
+	period_ns = ccs_max(period_ns, one_ns * peers / SHARE_ALL);
+	period_ns = ccs_max(period_ns, 1e9 * peers / MESSAGES_MOST);
+	return (uint64_t)ccs_max(period_ns, 1);
 }
 
 static void report_to_reader(struct ccs_agent *a, const struct ccs_port *port,

@@ -139,8 +139,8 @@ void ccs_qp_telemetry_share(struct qp *qp, uint64_t *now_ns)
 void ccs_qp_telemetry_read(struct qp *qp, uint64_t *now_ns)
 {
 	struct ccs_slot *slot = qp->feedback.slot;
-	const struct ccs_shm_path *path = qp->feedback.inbound ? ccs_agent_client_inbound_path(slot)
-							  : ccs_agent_client_path(slot);
+	const struct ccs_shm_path *path =
+		ccs_agent_client_path(qp->feedback.inbound ? &slot->inbound : &slot->path);
 	struct qp_telemetry *tm = qp->feedback.telemetry;
 	struct ccs_path_telemetry t;
 	uint32_t version;
