@@ -9,11 +9,6 @@ enum {
 	FIRST_RECEIVING = 2, LAST_RECEIVING = 5, /* the states IB_QPS_RTR, RTS, SQD and SQE */
 };
 
-void ccs_live_qps_close(struct ccs_live_qps *l)
-{
-	ccs_netlink_close(&l->netlink);
-}
-
 static void add_device(void *arg, const struct ccs_rdma_reply *r)
 {
 	struct ccs_live_qps *l = arg;

@@ -10,14 +10,10 @@
 enum { CCS_LIVE_QPS_DEVICES = 64 };
 
 struct ccs_live_qps {
-	struct ccs_netlink netlink;
+	struct ccs_netlink netlink;      /* closed (fd -1) at first */
 	unsigned n;                      /* devices, as of the last query of them */
 	struct ccs_rdma_reply device[CCS_LIVE_QPS_DEVICES];
 };
-
-#define CCS_LIVE_QPS_CLOSED { .netlink = { .fd = -1 } }
-
-void ccs_live_qps_close(struct ccs_live_qps *l);
 
 /*
  * As ccs_agent_config.check_qp; arg is the struct ccs_live_qps. Sends a request for each port; if

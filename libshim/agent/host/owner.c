@@ -9,11 +9,6 @@
 
 #include "agent/host/rdma_query.h"
 
-void ccs_owner_close(struct ccs_owner *o)
-{
-	ccs_netlink_close(&o->netlink);
-}
-
 /* The first reply about the QP's device, or about the QP. */
 struct search {
 	const struct ccs_ipc_add *qp;
@@ -40,15 +35,15 @@ static void match_qp(void *arg, const struct ccs_rdma_reply *r)
 }
 
 /* The index is queried each time: devices appear, vanish, and are renamed. */
-static int find_qp(struct ccs_owner *o, const struct ccs_ipc_add *qp, struct ccs_rdma_reply *reply)
+static int find_qp(struct ccs_netlink *n, const struct ccs_ipc_add *qp, struct ccs_rdma_reply *reply)
 {
 	struct search device = { .qp = qp }, s = { .qp = qp };
-	int err = ccs_rdma_devices(&o->netlink, match_device, &device);
+	int err = ccs_rdma_devices(n, match_device, &device);
 
 	if (err == ENOENT || (!err && !device.found))
 		return ENODEV;
 	if (!err)
-		err = ccs_rdma_qp(&o->netlink, device.reply.index, qp->port, qp->local_qpn,
+		err = ccs_rdma_qp(n, device.reply.index, qp->port, qp->local_qpn,
 				  match_qp, &s);
 	*reply = s.reply;
 	return err || s.found ? err : ENOENT;
