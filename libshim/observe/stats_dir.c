@@ -240,21 +240,16 @@ int ccs_stats_open_file(int dir, const char *name, int flags)
 static bool is_stale_file(int dir, const char *name)
 {
 	const pid_t pid = ccs_stats_pid_of(name);
-	struct ccs_stats_header *h = pid ? calloc(1, sizeof(*h)) : NULL;
+	const int fd = pid ? ccs_stats_open_file(dir, name, O_RDONLY) : -1;
+	struct ccs_stats_header *h = fd >= 0 ? calloc(1, sizeof(*h)) : NULL;
 	bool stale = false;
-	int fd;
 
-	if (!h)
-		return false;
-	fd = ccs_stats_open_file(dir, name, O_RDONLY);
-	if (fd < 0)
-		goto done;
-	if (read(fd, h, offsetof(struct ccs_stats_header, uid)) > 0 && h->magic == CCS_STATS_MAGIC)
+	if (h && read(fd, h, offsetof(struct ccs_stats_header, uid)) > 0 &&
+	    h->magic == CCS_STATS_MAGIC)
 		stale = ccs_stats_is_stale(h);
-	else
+	else if (h)
 		stale = is_abandoned(fd, pid);
-	close(fd);
-done:
+	ccs_close(fd);
 	free(h);
 	return stale;
 }
