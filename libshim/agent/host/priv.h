@@ -55,7 +55,7 @@ struct ccs_ends {
 struct ccs_port;
 
 /* Telemetry that flows request. */
-struct ccs_request {
+struct ccs_demand {
 	uint32_t active;                 /* number of the active flows */
 	uint32_t period_us;
 	uint32_t flags;                  /* enum ccs_peer_flag */
@@ -66,7 +66,7 @@ struct ccs_inbound {
 	uint32_t path;                   /* 1 + the index of its record in each region, or 0 */
 	uint32_t ifindex;                /* on which the data arrive; 0: unknown */
 	struct ccs_port *port;           /* measured for these data, or NULL */
-	struct ccs_request request, scan; /* of all its flows; of those in the running scan */
+	struct ccs_demand request, scan; /* of all its flows; of those in the running scan */
 	uint64_t renew_ns;               /* next renewal of the subscriptions at port and switches */
 	bool measurable;                 /* the interface can be measured */
 	bool switch_records;             /* the telemetry includes records of switches */
@@ -117,7 +117,7 @@ struct ccs_peer {
 	} hello;
 
 	/* Telemetry that this host's flows request from the peer. */
-	struct ccs_request request, scan; /* as in the last HELLO; in the running scan */
+	struct ccs_demand request, scan; /* as in the last HELLO; in the running scan */
 	uint32_t segment;                /* largest segment of its flows, bytes */
 	uint64_t rtt_ns;                 /* between the agents; 0: not measured yet */
 	uint64_t telemetry_sequence;     /* number of the newest ECHO or ADVICE */

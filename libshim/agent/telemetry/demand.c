@@ -34,19 +34,19 @@ static uint32_t shorter(uint32_t a_us, uint32_t b_us)
 	return !a_us || b_us < a_us ? b_us : a_us;
 }
 
-static void add_request(struct ccs_request *r, const struct ccs_agent_flow *f)
+static void add_demand(struct ccs_demand *r, const struct ccs_agent_flow *f)
 {
 	r->period_us = shorter(r->period_us, LOAD(f, period_us));
 	r->flags |= requested_of(f);
 }
 
 /* Returns whether the scan found another request. */
-static bool replace_request(struct ccs_request *r, struct ccs_request *scan)
+static bool replace_demand(struct ccs_demand *r, struct ccs_demand *scan)
 {
 	const bool changed = memcmp(r, scan, sizeof(*r));
 
 	*r = *scan;
-	*scan = (struct ccs_request){ 0 };
+	*scan = (struct ccs_demand){ 0 };
 	return changed;
 }
 
@@ -56,7 +56,7 @@ void ccs_demand_join(struct ccs_agent *a, struct ccs_agent_flow *f)
 	f->read = LOAD(f, read);
 	if (!LOAD(f, period_us))
 		return;
-	add_request(&f->peer->request, f);
+	add_demand(&f->peer->request, f);
 	if (requested_of(f) & CCS_PEER_ADVICE)
 		f->sent_ns = ccs_agent_now(a); /* it is about to send */
 	a->demand.wanted = true;
@@ -81,14 +81,14 @@ static void scan_flow(struct ccs_agent *a, struct ccs_agent_flow *f, uint64_t no
 	if (!LOAD(f, period_us))
 		return;
 	a->demand.wanted = true;
-	add_request(&p->scan, f);
+	add_demand(&p->scan, f);
 	if (LOAD(f, segment) > p->segment)
 		p->segment = LOAD(f, segment);
 	if (is_active(&f->sent, &f->sent_ns, LOAD(f, sent), now_ns))
 		p->scan.active++;
 	if (is_active(&f->read, &f->read_ns, LOAD(f, read), now_ns)) {
 		ccs_inbound_read(a, f);
-		add_request(&p->inbound.scan, f);
+		add_demand(&p->inbound.scan, f);
 		p->inbound.scan.active++;
 	}
 }
@@ -96,7 +96,7 @@ static void scan_flow(struct ccs_agent *a, struct ccs_agent_flow *f, uint64_t no
 /* While a HELLO is unanswered, a change is sent at a later scan. */
 static void update_request(struct ccs_agent *a, struct ccs_peer *p)
 {
-	p->hello.pending |= replace_request(&p->request, &p->scan);
+	p->hello.pending |= replace_demand(&p->request, &p->scan);
 	if (p->hello.pending && !p->hello.awaited)
 		ccs_send_hello(a, p);
 }
@@ -106,7 +106,7 @@ static void update_inbound(struct ccs_agent *a, struct ccs_peer *p, uint64_t now
 	struct ccs_inbound *in = &p->inbound;
 	const uint32_t before = in->request.active;
 
-	if (replace_request(&in->request, &in->scan) || now_ns >= in->renew_ns)
+	if (replace_demand(&in->request, &in->scan) || now_ns >= in->renew_ns)
 		ccs_inbound_update(a, p, before, now_ns);
 }
 
