@@ -34,29 +34,31 @@ static uint32_t shorter(uint32_t a_us, uint32_t b_us)
 	return !a_us || b_us < a_us ? b_us : a_us;
 }
 
-static void add_demand(struct ccs_demand *r, const struct ccs_agent_flow *f)
+static void add_demand(struct ccs_demand *d, const struct ccs_agent_flow *f, uint32_t period_us)
 {
-	r->period_us = shorter(r->period_us, LOAD(f, period_us));
-	r->flags |= requested_of(f);
+	d->period_us = shorter(d->period_us, period_us);
+	d->flags |= requested_of(f);
 }
 
-/* Returns whether the scan found another request. */
-static bool replace_demand(struct ccs_demand *r, struct ccs_demand *scan)
+/* Returns whether the scan found another demand. */
+static bool replace_demand(struct ccs_demand *d, struct ccs_demand *scan)
 {
-	const bool changed = memcmp(r, scan, sizeof(*r));
+	const bool changed = memcmp(d, scan, sizeof(*d));
 
-	*r = *scan;
+	*d = *scan;
 	*scan = (struct ccs_demand){ 0 };
 	return changed;
 }
 
 void ccs_demand_join(struct ccs_agent *a, struct ccs_agent_flow *f)
 {
+	const uint32_t period_us = LOAD(f, period_us);
+
 	f->sent = LOAD(f, sent);
 	f->read = LOAD(f, read);
-	if (!LOAD(f, period_us))
+	if (!period_us)
 		return;
-	add_demand(&f->peer->request, f);
+	add_demand(&f->peer->request, f, period_us);
 	if (requested_of(f) & CCS_PEER_ADVICE)
 		f->sent_ns = ccs_agent_now(a); /* it is about to send */
 	a->demand.wanted = true;
@@ -76,19 +78,20 @@ static bool is_active(uint64_t *bytes, uint64_t *changed_ns, uint64_t now, uint6
 
 static void scan_flow(struct ccs_agent *a, struct ccs_agent_flow *f, uint64_t now_ns)
 {
+	const uint32_t period_us = LOAD(f, period_us);
 	struct ccs_peer *p = f->peer;
 
-	if (!LOAD(f, period_us))
+	if (!period_us)
 		return;
 	a->demand.wanted = true;
-	add_demand(&p->scan, f);
+	add_demand(&p->scan, f, period_us);
 	if (LOAD(f, segment) > p->segment)
 		p->segment = LOAD(f, segment);
 	if (is_active(&f->sent, &f->sent_ns, LOAD(f, sent), now_ns))
 		p->scan.active++;
 	if (is_active(&f->read, &f->read_ns, LOAD(f, read), now_ns)) {
 		ccs_inbound_read(a, f);
-		add_demand(&p->inbound.scan, f);
+		add_demand(&p->inbound.scan, f, period_us);
 		p->inbound.scan.active++;
 	}
 }
