@@ -127,7 +127,8 @@ int ccs_match_add_key(struct ccs_match *m, const char *name, const char *value, 
 		return -1;
 	if (m->keys & key->key)
 		return ccs_refuse(err, errlen,
-				  "'%s' is given twice; a section may have each key only once", name);
+				  "'%s' is given twice; a section may have each key only once",
+				  name);
 	if (parse_value(m, key->key, value))
 		return ccs_refuse(err, errlen, "%s: '%.64s' is not %s", name, value, key->what);
 	m->keys |= key->key;

@@ -35,7 +35,8 @@ static void match_qp(void *arg, const struct ccs_rdma_reply *r)
 }
 
 /* The index is queried each time: devices appear, vanish, and are renamed. */
-static int find_qp(struct ccs_netlink *n, const struct ccs_ipc_add *qp, struct ccs_rdma_reply *reply)
+static int find_qp(struct ccs_netlink *n, const struct ccs_ipc_add *qp,
+		   struct ccs_rdma_reply *reply)
 {
 	struct search device = { .qp = qp }, s = { .qp = qp };
 	int err = ccs_rdma_devices(n, match_device, &device);

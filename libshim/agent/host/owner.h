@@ -2,9 +2,9 @@
 #ifndef CCS_AGENT_OWNER_H
 #define CCS_AGENT_OWNER_H
 /*
- * The owner of a queue pair. The kernel reports the thread that created the QP until that thread ends, and /proc maps it to
- * its process. A QP whose creating thread ends before the QP is registered is treated as another
- * process's, as are QPs of processes outside this PID namespace.
+ * The owner of a queue pair. The kernel reports the thread that created it until that thread ends,
+ * and /proc maps the thread to its process. A QP whose creating thread ends before the QP is
+ * registered is treated as another process's, as are QPs of processes outside this PID namespace.
  */
 #include <sys/types.h>
 
