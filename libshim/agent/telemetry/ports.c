@@ -9,11 +9,6 @@
 #include "base/sysfs.h"
 #include "base/text.h"
 
-static const char *sysfs_of(const struct ccs_agent *a)
-{
-	return a->config.sysfs ? a->config.sysfs : "/sys";
-}
-
 /* -- capacity ---------------------------------------------------------------------- */
 
 static void find_capacity(const struct ccs_agent *a, struct ccs_port *port)
@@ -28,7 +23,7 @@ static void find_capacity(const struct ccs_agent *a, struct ccs_port *port)
 			port->learns_capacity = !(c[i].rate > 0);
 		}
 	if (!(port->nominal_capacity > 0))
-		port->nominal_capacity = ccs_sysfs_speed(sysfs_of(a), port->name);
+		port->nominal_capacity = ccs_sysfs_speed(a->counters.sysfs, port->name);
 }
 
 double ccs_port_capacity(const struct ccs_port *port)
@@ -79,7 +74,7 @@ static void init_record(const struct ccs_agent *a, struct ccs_port *port)
 static bool open_ingress(struct ccs_agent *a, struct ccs_port *port, uint32_t ifindex)
 {
 	if (!if_indextoname(ifindex, port->name) ||
-	    ccs_ingress_open(&port->ingress, sysfs_of(a), port->name))
+	    ccs_ingress_open(&port->ingress, a->counters.sysfs, port->name))
 		return false;
 	port->ifindex = ifindex;
 	find_capacity(a, port);
@@ -119,7 +114,7 @@ int ccs_port_open_egress(struct ccs_agent *a, struct ccs_port *port)
 	port->nominal_capacity = port->publication->rate > 0 ? port->publication->rate
 							     : q.tbf_rate;
 	if (!(port->nominal_capacity > 0))
-		port->nominal_capacity = ccs_sysfs_speed(sysfs_of(a), port->name);
+		port->nominal_capacity = ccs_sysfs_speed(a->counters.sysfs, port->name);
 	if (!(port->nominal_capacity > 0))
 		return ERANGE;
 	port->ifindex = ifindex;
