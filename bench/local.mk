@@ -240,13 +240,11 @@ bench_libfabric_sim_la_SOURCES = \
 	bench/sim/fabric/cut.c \
 	bench/sim/fabric/delays.c \
 	bench/sim/fabric/delays.h \
-	bench/sim/fabric/driver.c \
 	bench/sim/fabric/driver_credit.c \
 	bench/sim/fabric/driver_nscc.c \
 	bench/sim/fabric/driver_plain.c \
 	bench/sim/fabric/driver_shim.c \
 	bench/sim/fabric/driver_tcp.c \
-	bench/sim/fabric/driver_tcp.h \
 	bench/sim/fabric/fabric.h \
 	bench/sim/fabric/flows.c \
 	bench/sim/fabric/flows.h \

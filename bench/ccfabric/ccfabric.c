@@ -15,7 +15,7 @@
 #include "plot.h"
 #include "repeat.h"
 #include "summary.h"
-#include "bench/sim/fabric/driver_tcp.h"
+#include "bench/sim/fabric/baselines.h"
 #include "traffic.h"
 #include "bench/ccfabric/models/tune.h"
 

@@ -15,7 +15,7 @@
 #include "cc/cc.h"
 #include "bench/ccfabric/shared/jobs.h"
 #include "bench/sim/core/memory.h"
-#include "bench/sim/fabric/driver_tcp.h"
+#include "bench/sim/fabric/baselines.h"
 #include "tools/common/installed.h"
 
 /* -- options --------------------------------------------------------------------------------- */

@@ -56,19 +56,14 @@ static struct ccs_advice_port reading(const struct sim *s, uint32_t port)
 static void send_message(struct sim *s, uint32_t port, uint32_t flow, double rate)
 {
 	const struct agent *a = s->agent[port];
-	const uint32_t i = new_packet(s), record = new_record(s);
+	const uint32_t i = new_control(s, flow, ADVICE), record = new_record(s);
 	struct packet *k = &s->packet[i];
 
 	s->record[record].hop[0] = a->record;
 	s->record[record].n = a->record.capacity > 0;
 	k->record = record;
-	k->flow = flow;
 	k->seq = (uint64_t)rate;
 	k->payload = (uint16_t)(a->flows < UINT16_MAX ? a->flows : UINT16_MAX);
-	k->kind = ADVICE;
-	k->ttl = (uint8_t)s->conf->ttl;
-	k->priority = (uint8_t)s->conf->cnp_priority;
-	k->dscp = FAB_CNP_DSCP;
 	k->len = MESSAGE_BYTES;
 	port_put(s, port ^ 1, i);
 }
@@ -104,7 +99,7 @@ static void send_to_all(struct sim *s, uint32_t port, double rate, bool really)
 
 static void set_reading(struct sim *s, uint32_t port)
 {
-	set_event(s, s->now + (uint64_t)(period_us(s, port) * FAB_PS_PER_US), RECORD, port);
+	set_event(s, s->now + ps_of(period_us(s, port)), RECORD, port);
 }
 
 void agent_read(struct sim *s, uint32_t port)
@@ -112,7 +107,7 @@ void agent_read(struct sim *s, uint32_t port)
 	struct agent *a = s->agent[port];
 	const struct ccs_advice_port now = reading(s, port);
 	const double rate = ccs_advice_feed(&a->advice, &now);
-	const uint64_t repeat = (uint64_t)(REPEAT * period_us(s, port) * FAB_PS_PER_US);
+	const uint64_t repeat = ps_of(REPEAT * period_us(s, port));
 
 	a->record = (struct ccs_cc_hop){
 		.ts_ns = now.now_ns, .tx_bytes = now.bytes, .capacity = now.capacity,
@@ -131,7 +126,7 @@ void agent_message(struct sim *s, const struct packet *k)
 	for (uint32_t at = a->first; at; at = s->flow[at - 1].next_inbound) {
 		const struct flow *f = &s->flow[at - 1];
 
-		if (f->src == reached->src && !flow_is_done(f))
+		if (f->src == reached->src && !flow_is_done(f) && f->driver->advice)
 			f->driver->advice(s, at - 1, k);
 	}
 }

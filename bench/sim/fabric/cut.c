@@ -6,7 +6,6 @@
 static bool arrives(const struct sim *s, uint32_t flow, bool back)
 {
 	const struct flow *f = &s->flow[flow];
-	const struct packet k = { .flow = flow, .kind = back ? ACK : DATA };
 	uint32_t port = back ? f->port_back : f->port;
 
 	for (unsigned hops = 0; port != NO_PORT && !s->port[port].down; hops++) {
@@ -14,7 +13,7 @@ static bool arrives(const struct sim *s, uint32_t flow, bool back)
 			return true;
 		if (hops == s->conf->ttl)
 			return false;
-		port = switch_look_up(s, s->port[port].peer, &k);
+		port = switch_look_up(s, s->port[port].peer, f, back);
 	}
 	return false;
 }

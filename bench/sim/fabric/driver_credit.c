@@ -66,22 +66,6 @@ void credits_free(struct sim *s)
 	free(s->credits);
 }
 
-static void send_small(struct sim *s, uint32_t port, uint32_t flow, enum kind kind, uint64_t bytes)
-{
-	const uint32_t i = new_packet(s);
-	struct packet *k = &s->packet[i];
-
-	k->flow = flow;
-	k->kind = (uint8_t)kind;
-	k->seq = bytes;
-	k->ttl = (uint8_t)s->conf->ttl;
-	k->priority = (uint8_t)s->conf->cnp_priority;
-	k->dscp = FAB_CNP_DSCP;
-	k->sent = s->now;
-	k->len = (uint16_t)s->conf->wire.cnp;
-	port_put(s, port, i);
-}
-
 /* -- the receiver ---------------------------------------------------------------------------- */
 
 static double credit_ps(const struct sim *s, uint32_t port, uint32_t flow, double bytes)
@@ -150,7 +134,7 @@ void credits_give(struct sim *s, uint32_t port)
 			continue;
 		a->given += left < s->conf->wire.payload ? left : s->conf->wire.payload;
 		g->next_at = s->now + (uint64_t)credit_ps(s, port, flow, s->conf->wire.payload);
-		send_small(s, port ^ 1, flow, CREDIT, a->given);
+		send_control(s, port ^ 1, flow, CREDIT, a->given);
 		list(s, port, flow);
 		break;
 	}
@@ -223,14 +207,8 @@ static void ready(struct sim *s, uint32_t flow)
 	if (idle && until > f->eqds->granted)
 		f->eqds->granted = until < f->posted ? until : f->posted;
 	if (f->snd_nxt < f->posted && f->snd_nxt >= f->eqds->granted)
-		send_small(s, f->port, flow, ASK, 0);
+		send_control(s, f->port, flow, ASK, 0);
 	flow_update(s, flow);
-}
-
-static void start(struct sim *s, uint32_t flow)
-{
-	s->flow[flow].eqds = mem_zeroed(1, sizeof(struct eqds));
-	ready(s, flow);
 }
 
 static void ack(struct sim *s, uint32_t flow, const struct packet *k, uint32_t acked)
@@ -240,13 +218,8 @@ static void ack(struct sim *s, uint32_t flow, const struct packet *k, uint32_t a
 	flow_update(s, flow);
 }
 
-static void stop(struct flow *f)
-{
-	free(f->eqds);
-	f->eqds = NULL;
-}
-
 const struct driver credit_driver = {
-	start, may_send, driver_due_now, driver_sent_nothing, ack, flow_update, flow_update,
-	driver_no_advice, flow_update, stop, ready, received,
+	.size = sizeof(struct eqds), .start = ready, .may_send = may_send, .ack = ack,
+	.cnp = flow_update, .loss = flow_update, .timer = flow_update, .ready = ready,
+	.received = received,
 };

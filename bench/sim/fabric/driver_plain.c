@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The driver with the algorithm alone: a flow is paced at its rate, within its window. */
 #include <math.h>
-#include <stdlib.h>
 
-#include "bench/sim/core/memory.h"
 #include "priv.h"
 
 /* An algorithm's time begins at 1 us, when it starts. */
 static double cc_us(const struct sim *s)
 {
-	return (double)(s->now - s->result->begin) / FAB_PS_PER_US + 1;
+	return us_of(s->now - s->result->begin) + 1;
 }
 
 /* If marks control the rate, only the shim limits the window, and NICs do not. */
@@ -82,7 +80,6 @@ static void start(struct sim *s, uint32_t flow)
 	const struct ccs_cc_path path = flow_path(s, f);
 
 	f->posted = flow_ready(s, flow);
-	f->cc = mem_zeroed(1, sizeof(*f->cc));
 	ccs_cc_start(f->cc, algorithm_of(s, f->spec->priority), &path);
 	follow(s, flow);
 }
@@ -113,7 +110,7 @@ static void ack(struct sim *s, uint32_t flow, const struct packet *k, uint32_t n
 	const double own_us = acked ? sending_us(s, f, acked) : 0;
 	const struct ccs_cc_ack a = {
 		.now_us = cc_us(s),
-		.rtt_us = fmax(1e-3, (double)(s->now - k->sent) / FAB_PS_PER_US - own_us),
+		.rtt_us = fmax(1e-3, us_of(s->now - k->sent) - own_us),
 		.bytes = acked, .inflight = (double)(f->snd_nxt - f->snd_una),
 		.ack_seq = f->snd_una, .snd_nxt = f->snd_nxt,
 		.hops = r ? r->hop : NULL, .nhops = r ? r->n : 0, .path = 1,
@@ -169,12 +166,7 @@ static void timer(struct sim *s, uint32_t flow)
 	follow(s, flow);
 }
 
-static void stop(struct flow *f)
-{
-	free(f->cc);
-	f->cc = NULL;
-}
-
 const struct driver plain_driver = {
-	start, may_send, due, sent, ack, cnp, loss, advice, timer, stop, driver_ready, NULL,
+	.size = sizeof(struct ccs_cc), .start = start, .may_send = may_send, .due = due, .sent = sent,
+	.ack = ack, .cnp = cnp, .loss = loss, .advice = advice, .timer = timer, .ready = flow_post,
 };

@@ -61,19 +61,9 @@ static void accept(struct sim *s, uint32_t flow)
 static void request(struct sim *s, uint32_t flow, uint32_t bytes)
 {
 	struct shim *h = s->flow[flow].shim;
-	const uint32_t i = new_packet(s);
-	struct packet *k = &s->packet[i];
 
 	h->requested += bytes;
-	k->flow = flow;
-	k->kind = REQUEST;
-	k->seq = h->requested;
-	k->ttl = (uint8_t)s->conf->ttl;
-	k->priority = (uint8_t)s->conf->cnp_priority;
-	k->dscp = FAB_CNP_DSCP;
-	k->sent = s->now;
-	k->len = (uint16_t)s->conf->wire.cnp;
-	port_put(s, h->requester, i);
+	send_control(s, h->requester, flow, REQUEST, h->requested);
 }
 
 void flow_request(struct sim *s, const struct packet *k)
@@ -113,7 +103,6 @@ static void start(struct sim *s, uint32_t flow)
 		.seed = rng_next(&s->random),
 	};
 
-	f->shim = mem_zeroed(1, sizeof(*f->shim));
 	f->shim->requester = f->port_back;
 	if (ccs_flow_init(&f->shim->flow, &conf, algorithm_of(s, f->spec->priority), WRS, SEGMENTS,
 			  ns(s)))
@@ -194,12 +183,6 @@ static void advice(struct sim *s, uint32_t flow, const struct packet *k)
 	pump(s, flow);
 }
 
-/* The NIC retransmits; the flow layer sees a long RTT. */
-static void loss(struct sim *s, uint32_t flow)
-{
-	flow_update(s, flow);
-}
-
 static void ready(struct sim *s, uint32_t flow)
 {
 	accept(s, flow);
@@ -209,11 +192,10 @@ static void ready(struct sim *s, uint32_t flow)
 static void stop(struct flow *f)
 {
 	ccs_flow_destroy(&f->shim->flow);
-	free(f->shim);
-	f->shim = NULL;
 }
 
 const struct driver shim_driver = {
-	start, may_send, driver_due_now, driver_sent_nothing, ack, cnp, loss, advice, pump, stop,
-	ready, received,
+	.size = sizeof(struct shim), .start = start, .may_send = may_send, .ack = ack, .cnp = cnp,
+	.loss = flow_update, .advice = advice, .timer = pump, .stop = stop, .ready = ready,
+	.received = received,
 };

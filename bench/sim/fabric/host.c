@@ -4,11 +4,6 @@
 #include "bench/sim/core/memory.h"
 #include "priv.h"
 
-static uint64_t us_to_ps(double us)
-{
-	return (uint64_t)(us * FAB_PS_PER_US);
-}
-
 /* -- the sender ------------------------------------------------------------------------------ */
 
 bool flow_is_done(const struct flow *f)
@@ -93,6 +88,11 @@ static uint32_t take(struct sim *s, struct port *p)
 	return flow;
 }
 
+static uint64_t due(const struct sim *s, const struct flow *f)
+{
+	return f->driver->due ? f->driver->due(s, f) : 0;
+}
+
 void flow_update(struct sim *s, uint32_t flow)
 {
 	struct flow *f = &s->flow[flow];
@@ -104,7 +104,7 @@ void flow_update(struct sim *s, uint32_t flow)
 		f->state = BLOCKED;
 		return;
 	}
-	at = f->driver->due(s, f);
+	at = due(s, f);
 	if (at > s->now) {
 		set_due(s, flow, at);
 		return;
@@ -143,7 +143,8 @@ static void send_packet(struct sim *s, uint32_t port, uint32_t flow)
 	if (f->telemetry)
 		s->packet[i].record = new_record(s);
 	s->result->sent++;
-	f->driver->sent(s, f, k->payload);
+	if (f->driver->sent)
+		f->driver->sent(s, f, k->payload);
 	port_send(s, port, i);
 }
 
@@ -164,7 +165,7 @@ bool host_send(struct sim *s, uint32_t port)
 		f->state = BLOCKED;
 		if (!may_send(s, f))
 			continue;
-		at = f->driver->due(s, f);
+		at = due(s, f);
 		if (at > s->now) {
 			set_due(s, flow, at);
 			continue;
@@ -172,7 +173,7 @@ bool host_send(struct sim *s, uint32_t port)
 		send_packet(s, port, flow);
 		if (!may_send(s, f))
 			return true;
-		at = f->driver->due(s, f);
+		at = due(s, f);
 		if (at > p->free_at)
 			set_due(s, flow, at);
 		else
@@ -246,8 +247,8 @@ static void note_sack(struct sim *s, uint32_t flow, const struct packet *k)
 
 static void set_timeout(struct sim *s, uint32_t flow)
 {
-	if (s->conf->rto_us > 0 && s->flow[flow].driver != &tcp_driver)
-		set_event(s, s->now + us_to_ps(s->conf->rto_us), TIMEOUT, flow);
+	if (s->conf->rto_us > 0 && !s->flow[flow].driver->is_tcp)
+		set_event(s, s->now + ps_of(s->conf->rto_us), TIMEOUT, flow);
 }
 
 void flow_timeout(struct sim *s, uint32_t flow)
@@ -274,19 +275,11 @@ struct ccs_cc_path flow_path(const struct sim *s, const struct flow *f)
 	};
 }
 
-/* A small packet without data of the flow. */
-static void send_small(struct sim *s, uint32_t port, uint32_t flow, enum kind kind)
+void send_control(struct sim *s, uint32_t port, uint32_t flow, enum kind kind, uint64_t seq)
 {
-	const uint32_t i = new_packet(s);
-	struct packet *k = &s->packet[i];
+	const uint32_t i = new_control(s, flow, kind);
 
-	k->flow = flow;
-	k->kind = (uint8_t)kind;
-	k->ttl = (uint8_t)s->conf->ttl;
-	k->priority = (uint8_t)s->conf->cnp_priority;
-	k->dscp = FAB_CNP_DSCP;
-	k->sent = s->now;
-	k->len = (uint16_t)s->conf->wire.cnp;
+	s->packet[i].seq = seq;
 	port_put(s, port, i);
 }
 
@@ -298,9 +291,24 @@ void flow_start(struct sim *s, uint32_t flow)
 	f->sent_at = f->due_at = f->timer_at = f->lost_end = NEVER;
 	f->state = BLOCKED;
 	set_timeout(s, flow);
-	if (s->conf->agents && f->driver != &tcp_driver)
-		send_small(s, f->port, flow, HELLO);
+	if (s->conf->agents && !f->driver->is_tcp)
+		send_control(s, f->port, flow, HELLO, 0);
+	f->control = mem_zeroed(1, f->driver->size);
 	f->driver->start(s, flow);
+}
+
+void flow_stop(struct flow *f)
+{
+	if (f->driver->stop)
+		f->driver->stop(f);
+	free(f->control);
+	f->control = NULL;
+}
+
+void flow_post(struct sim *s, uint32_t flow)
+{
+	s->flow[flow].posted = flow_ready(s, flow);
+	flow_update(s, flow);
 }
 
 static void finish(struct sim *s, struct flow *f)
@@ -310,14 +318,14 @@ static void finish(struct sim *s, struct flow *f)
 	f->posted = f->snd_nxt = f->snd_una;
 	f->recover_until = 0;
 	fab_ranges_free(&f->sacked);
-	f->driver->stop(f);
+	flow_stop(f);
 }
 
 static void acknowledge(struct sim *s, const struct packet *k, uint32_t acked)
 {
 	const struct flow *f = &s->flow[k->flow];
 
-	if (f->selective && f->driver != &tcp_driver)
+	if (f->selective && !f->driver->is_tcp)
 		note_sack(s, k->flow, k);
 	f->driver->ack(s, k->flow, k, acked);
 }
@@ -369,7 +377,7 @@ static void receive_data(struct sim *s, uint32_t port, uint32_t packet)
 	struct packet *k = &s->packet[packet];
 	struct flow *f = &s->flow[k->flow];
 	const struct fab_wire *w = &s->conf->wire;
-	const double us = (double)(s->now - s->result->begin) / FAB_PS_PER_US;
+	const double us = us_of(s->now - s->result->begin);
 	const uint32_t flow = k->flow;
 	const bool ce = k->ce, early = k->seq > f->rcv_nxt && !f->selective;
 
@@ -399,14 +407,14 @@ static void receive_data(struct sim *s, uint32_t port, uint32_t packet)
 	if (f->driver->received)
 		f->driver->received(s, port, flow);
 	if (ce && !f->echoes && ccs_dcqcn_np_ce(&f->np, us)) {
-		send_small(s, port ^ 1, flow, CNP);
+		send_control(s, port ^ 1, flow, CNP, 0);
 		s->result->cnps++;
 	}
 }
 
 static void receive_cnp(struct sim *s, const struct packet *k)
 {
-	const double us = (double)(s->now - k->sent) / FAB_PS_PER_US;
+	const double us = us_of(s->now - k->sent);
 
 	s->result->cnp_us_sum += us;
 	if (us > s->result->cnp_us_max)
@@ -454,7 +462,7 @@ void host_receive(struct sim *s, uint32_t port, uint32_t packet)
 	if (kind == DATA)
 		receive_data(s, port, packet);
 	else if (s->conf->noise_us > 0 && (kind == ACK || kind == NAK))
-		set_event(s, s->now + us_to_ps(s->conf->noise_us * rng_unit(&s->random)), HELD, packet);
+		set_event(s, s->now + ps_of(s->conf->noise_us * rng_unit(&s->random)), HELD, packet);
 	else
 		receive_other(s, port, packet);
 }

@@ -61,3 +61,18 @@ void free_packet(struct sim *s, uint32_t i)
 	s->packet[i].next = s->free_packet;
 	s->free_packet = i;
 }
+
+uint32_t new_control(struct sim *s, uint32_t flow, enum kind kind)
+{
+	const uint32_t i = new_packet(s);
+	struct packet *k = &s->packet[i];
+
+	k->flow = flow;
+	k->kind = (uint8_t)kind;
+	k->ttl = (uint8_t)s->conf->ttl;
+	k->priority = (uint8_t)s->conf->cnp_priority;
+	k->dscp = FAB_CNP_DSCP;
+	k->sent = s->now;
+	k->len = (uint16_t)s->conf->wire.cnp;
+	return i;
+}

@@ -124,6 +124,7 @@ struct flow {
 	const struct fab_flow_spec *spec;
 	const struct driver *driver;
 	union {                  /* the driver's, while the flow is active */
+		void *control;
 		struct ccs_cc *cc;
 		struct shim *shim;
 		struct tcp *tcp;
@@ -163,36 +164,34 @@ struct flow {
 
 /* A driver decides when a flow's bytes go to the NIC. */
 struct driver {
+	size_t size;             /* of its state of a flow, which is zero before start() */
+	bool is_tcp;             /* with recovery and timeouts that the driver does itself */
+	bool echoes;             /* needs marks in acknowledgements */
 	void (*start)(struct sim *s, uint32_t flow);
 	/* Data that are posted, or lost and to be sent again. */
 	bool (*may_send)(const struct sim *s, const struct flow *f, bool lost);
-	uint64_t (*due)(const struct sim *s, const struct flow *f); /* and when; 0: at once */
+	/* The time of the next packet; 0: at once. NULL: always at once. */
+	uint64_t (*due)(const struct sim *s, const struct flow *f);
+	/* A packet leaves; NULL: it makes no difference. */
 	void (*sent)(struct sim *s, struct flow *f, uint32_t bytes);
 	void (*ack)(struct sim *s, uint32_t flow, const struct packet *k, uint32_t acked);
 	void (*cnp)(struct sim *s, uint32_t flow);
 	void (*loss)(struct sim *s, uint32_t flow);
+	/* NULL: the driver cannot follow advice. */
 	void (*advice)(struct sim *s, uint32_t flow, const struct packet *k);
 	void (*timer)(struct sim *s, uint32_t flow);
-	void (*stop)(struct flow *f);
+	void (*stop)(struct flow *f); /* NULL: its state has no memory besides */
 	void (*ready)(struct sim *s, uint32_t flow); /* flow_ready() has changed */
 	/* Data have arrived at the receiver, by this port; NULL: does not matter. */
 	void (*received)(struct sim *s, uint32_t port, uint32_t flow);
 };
-
-/* driver.c: what several of them do: send without pacing, keep no account of what is sent, ignore
- * advice, and send all that the application has posted. */
-uint64_t driver_due_now(const struct sim *s, const struct flow *f);
-void driver_sent_nothing(struct sim *s, struct flow *f, uint32_t bytes);
-void driver_no_advice(struct sim *s, uint32_t flow, const struct packet *k);
-void driver_ready(struct sim *s, uint32_t flow);
 
 /* Bytes of a segment, or of a message that is not split; 0: there is no flow layer, or the flow is
  * done. */
 double flow_segment(const struct flow *f);
 void flow_request(struct sim *s, const struct packet *k); /* of a READ; has arrived at the sender */
 
-extern const struct driver plain_driver, shim_driver, credit_driver, nscc_driver;
-extern const struct driver tcp_driver; /* with recovery and timeouts of its own */
+extern const struct driver plain_driver, shim_driver, credit_driver, nscc_driver, tcp_driver;
 
 struct sim {
 	const struct fab_conf *conf;
@@ -248,6 +247,16 @@ static inline void set_event(struct sim *s, uint64_t at, enum event kind, uint32
 	event_queue_set(&s->events, at, number << KIND_BITS | kind, 0);
 }
 
+static inline uint64_t ps_of(double us)
+{
+	return (uint64_t)(us * FAB_PS_PER_US);
+}
+
+static inline double us_of(uint64_t ps)
+{
+	return (double)ps / FAB_PS_PER_US;
+}
+
 static inline uint64_t after(const struct sim *s, double ps)
 {
 	return s->conf->wire.whole_ns ? (uint64_t)(ps * 1e-3 + 1e-9) * 1000 : (uint64_t)(ps + 0.5);
@@ -269,6 +278,8 @@ static inline bool wants_telemetry(const struct sim *s, unsigned priority)
 
 /* packet.c */
 uint32_t new_packet(struct sim *s);
+/* A packet without data, which has the length and the priority of a CNP. */
+uint32_t new_control(struct sim *s, uint32_t flow, enum kind kind);
 void free_packet(struct sim *s, uint32_t i);
 uint32_t new_record(struct sim *s);
 void free_record(struct sim *s, uint32_t i);
@@ -340,8 +351,9 @@ void watch(struct sim *s);
 /* switch.c */
 bool switch_init(struct sim *s, char *err, size_t len);
 void switch_receive(struct sim *s, uint32_t port, uint32_t packet);
-/* The port by which a packet of this flow and kind leaves, from the tables, or NO_PORT. */
-uint32_t switch_look_up(const struct sim *s, unsigned node, const struct packet *k);
+/* The port by which packets of the flow leave the node, from the tables, or NO_PORT; back: packets to
+ * its sender. */
+uint32_t switch_look_up(const struct sim *s, unsigned node, const struct flow *f, bool back);
 void switch_free(struct sim *s);
 /* The link by whose port the node receives is back: pause its peer again. */
 void switch_restore(struct sim *s, uint32_t port);
@@ -362,6 +374,7 @@ void credits_receive(struct sim *s, uint32_t port, const struct packet *k);
 void credits_free(struct sim *s);
 
 /* host.c */
+void send_control(struct sim *s, uint32_t port, uint32_t flow, enum kind kind, uint64_t seq);
 bool host_send(struct sim *s, uint32_t port); /* a packet of a flow, if one may send */
 void host_receive(struct sim *s, uint32_t port, uint32_t packet);
 void host_held(struct sim *s, uint32_t packet); /* an acknowledgement, for the noise of a host */
@@ -369,6 +382,8 @@ void flow_start(struct sim *s, uint32_t flow);
 void flow_due(struct sim *s, uint32_t flow);
 void flow_timer(struct sim *s, uint32_t flow);
 void flow_timeout(struct sim *s, uint32_t flow);
+void flow_stop(struct flow *f); /* frees what its driver has */
+void flow_post(struct sim *s, uint32_t flow); /* all that its application has posted */
 /* For drivers: something has changed by which the flow may have to wait, or may not any more. */
 void flow_update(struct sim *s, uint32_t flow);
 void flow_set_timer(struct sim *s, uint32_t flow, uint64_t at);

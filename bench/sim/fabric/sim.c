@@ -139,7 +139,7 @@ static void arrive(struct sim *s, uint32_t port, uint32_t packet)
 	} else if (k->kind == PAUSE) {
 		s->packet[packet].port = port ^ 1;
 		if (s->conf->buffer.t0_us > 0)
-			set_event(s, s->now + (uint64_t)(s->conf->buffer.t0_us * FAB_PS_PER_US),
+			set_event(s, s->now + ps_of(s->conf->buffer.t0_us),
 			       PAUSED, packet);
 		else
 			pause(s, packet);
@@ -219,8 +219,8 @@ static void finish_flow(struct sim *s, struct flow *f)
 	s->result->acked += f->snd_una;
 	s->result->flow_acked[id] = f->snd_una;
 	s->result->rtt_us[id] = f->acks ? (double)f->rtt_sum / (double)f->acks / FAB_PS_PER_US : NAN;
-	if (f->cc)
-		f->driver->stop(f);
+	if (f->control)
+		flow_stop(f);
 	fab_ranges_free(&f->have);
 	fab_ranges_free(&f->sacked);
 }

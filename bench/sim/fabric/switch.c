@@ -167,7 +167,7 @@ static unsigned udp_port(const struct sim *s, uint32_t flow, enum kind kind)
 {
 	const bool agents = kind == HELLO || kind == ADVICE || (kind == CNP && s->conf->agents);
 
-	if (s->flow[flow].driver == &tcp_driver)
+	if (s->flow[flow].driver->is_tcp)
 		return TCP_PORT;
 	return agents ? AGENTS_PORT : ROCE_PORT;
 }
@@ -212,10 +212,8 @@ void switch_release(struct sim *s, uint32_t port, const struct packet *k)
 }
 
 /* Equal-cost paths are chosen by the flow. */
-uint32_t switch_look_up(const struct sim *s, unsigned node, const struct packet *k)
+uint32_t switch_look_up(const struct sim *s, unsigned node, const struct flow *f, bool back)
 {
-	const struct flow *f = &s->flow[k->flow];
-	const bool back = goes_back(k);
 	const struct fab_next_hops *n = fab_next_hops(s->routes[node], node, back ? f->src : f->dst);
 
 	return !n->n ? NO_PORT : n->port[n->n == 1 ? 0 : fab_hash(&f->key[back], node) % n->n];
@@ -230,10 +228,10 @@ static uint32_t choose(struct sim *s, unsigned node, const struct packet *k)
 	uint32_t port;
 
 	if (hops >= PATH_HOPS)
-		return switch_look_up(s, node, k);
+		return switch_look_up(s, node, &s->flow[k->flow], goes_back(k));
 	if (path->of == of && path->hop[hops].node == node)
 		return path->hop[hops].port;
-	port = switch_look_up(s, node, k);
+	port = switch_look_up(s, node, &s->flow[k->flow], goes_back(k));
 	if (path->of != of)
 		memset(path, 0xff, sizeof(*path));
 	path->of = of;

@@ -85,11 +85,6 @@ static unsigned count_stuck(const struct sim *s)
 	return n;
 }
 
-static uint64_t ps(double us)
-{
-	return (uint64_t)(us * FAB_PS_PER_US);
-}
-
 /* As in SONiC: a queue that is paused without a break acts as if it were in a storm of PAUSE frames,
  * and is restored when these have stopped for some time. */
 static void watchdog(struct sim *s, uint32_t port)
@@ -102,11 +97,11 @@ static void watchdog(struct sim *s, uint32_t port)
 	if (p->storm & bit) {
 		if (p->paused & bit)
 			s->stats[port].watched_at = s->now;
-		else if (s->now >= s->stats[port].watched_at + ps(w->restore_us))
+		else if (s->now >= s->stats[port].watched_at + ps_of(w->restore_us))
 			p->storm = p->ignored = 0;
 	} else if (!(p->paused & bit) || !p->queue[q].first) {
 		s->stats[port].watched_at = s->now;
-	} else if (s->now >= s->stats[port].watched_at + ps(w->detect_us)) {
+	} else if (s->now >= s->stats[port].watched_at + ps_of(w->detect_us)) {
 		p->storm = bit;
 		p->ignored = w->forward ? bit : 0;
 		s->result->storms++;
