@@ -202,7 +202,9 @@ bench_sim_libcore_la_SOURCES = \
 	bench/common/rng.h \
 	bench/sim/core/event.c \
 	bench/sim/core/event.h \
-	bench/sim/core/memory.h
+	bench/sim/core/memory.h \
+	bench/sim/core/shim.c \
+	bench/sim/core/shim.h
 
 # Its closed loop: all flows meet in one switch.
 check_LTLIBRARIES += bench/sim/libstar.la

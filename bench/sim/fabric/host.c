@@ -26,7 +26,9 @@ static bool may_send(const struct sim *s, const struct flow *f)
 {
 	const bool lost = find_hole(f) != NEVER;
 
-	return (lost || f->snd_nxt < f->posted) && f->driver->may_send(s, f, lost);
+	if (!lost && f->snd_nxt >= f->posted)
+		return false;
+	return !f->driver->may_send || f->driver->may_send(s, f, lost);
 }
 
 /* The end of the bytes of r that are of one message. */

@@ -126,7 +126,7 @@ struct flow {
 	union {                  /* the driver's, while the flow is active */
 		void *control;
 		struct ccs_cc *cc;
-		struct shim *shim;
+		struct shim_state *shim;
 		struct tcp *tcp;
 		struct eqds *eqds;
 		struct nscc *nscc;
@@ -168,7 +168,7 @@ struct driver {
 	bool is_tcp;             /* with recovery and timeouts that the driver does itself */
 	bool echoes;             /* needs marks in acknowledgements */
 	void (*start)(struct sim *s, uint32_t flow);
-	/* Data that are posted, or lost and to be sent again. */
+	/* Data that are posted, or lost and to be sent again; NULL: always. */
 	bool (*may_send)(const struct sim *s, const struct flow *f, bool lost);
 	/* The time of the next packet; 0: at once. NULL: always at once. */
 	uint64_t (*due)(const struct sim *s, const struct flow *f);

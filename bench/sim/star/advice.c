@@ -33,7 +33,7 @@ static struct ccs_advice_port reading(const struct sim *s, const struct port *po
 		.capacity = port->rate,
 		.flows = count(s, port),
 		.rtt_us = s->conf->base_us + s->conf->advice_us,
-		.grain = s->conf->segment ? s->conf->segment : s->flow[0].flow.cc.path.segment,
+		.grain = s->conf->segment ? s->conf->segment : s->flow[0].shim.flow.cc.path.segment,
 	};
 }
 

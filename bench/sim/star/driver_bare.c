@@ -63,7 +63,7 @@ static void send_segment(struct sim *s, struct sim_flow *f)
 				    (1 + s->conf->pace_jitter * (2 * rng_unit(&s->random) - 1)));
 	if (f->cc.ops->on_send)
 		f->cc.ops->on_send(&f->cc, cc_us(s), len);
-	sim_post(s, f, len, f->head);
+	sim_post(s, f, len);
 }
 
 /* A NIC accepts no more than it can send: a segment due at line rate waits for it. */

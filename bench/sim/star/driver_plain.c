@@ -8,7 +8,7 @@
 static void fill(struct sim *s, struct sim_flow *f)
 {
 	while (f->live && f->head - f->tail < f->depth)
-		sim_post(s, f, f->message, f->head);
+		sim_post(s, f, f->message);
 }
 
 static unsigned depth(const struct sim_conf *c, uint32_t message)

@@ -30,11 +30,11 @@ static void send_back(struct sim *s, struct sim_flow *f, enum kind kind, uint64_
 		sim_at(s, at + f->back, sim_return, f, &p);
 }
 
-void sim_post(struct sim *s, struct sim_flow *f, uint32_t len, uint64_t number)
+void sim_post(struct sim *s, struct sim_flow *f, uint32_t len)
 {
 	f->seg = sim_grown(f->seg, f->tail, f->head, &f->mask, sizeof(*f->seg));
 	*seg_at(f, f->head++) = (struct segment){
-		.number = number, .posted = s->now, .len = len, .first = f->posted_packets,
+		.posted = s->now, .len = len, .first = f->posted_packets,
 		.packets = s->conf->mtu ? (len + s->conf->mtu - 1) / s->conf->mtu : 1,
 	};
 	f->posted_packets += seg_at(f, f->head - 1)->packets;

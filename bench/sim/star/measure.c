@@ -156,8 +156,8 @@ static void measure_flows(struct sim *s)
 		apart += f->apart ? got : 0;
 		if (f->stays)
 			jain_add(&j, got);
-		r->at_floor += f->flow.rtt.control.now == CCS_CONTROL_AT_FLOOR;
-		r->at_limit += f->flow.rtt.control.now == CCS_CONTROL_AT_LIMIT;
+		r->at_floor += f->shim.flow.rtt.control.now == CCS_CONTROL_AT_FLOOR;
+		r->at_limit += f->shim.flow.rtt.control.now == CCS_CONTROL_AT_LIMIT;
 	}
 	r->util = 8 * bytes / capacity(s);
 	r->own_util = 8 * (bytes - apart) / capacity(s);

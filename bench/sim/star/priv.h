@@ -7,11 +7,11 @@
  */
 #include "bench/common/rng.h"
 #include "bench/sim/core/event.h"
+#include "bench/sim/core/shim.h"
 #include "base/hist.h"
 #include "cc/advice.h"
 #include "cc/cc.h"
 #include "cc/dcqcn_np.h"
-#include "flow/flow.h"
 #include "base/timer_wheel.h"
 #include "sim.h"
 
@@ -43,7 +43,6 @@ struct event {
 };
 
 struct segment {
-	uint64_t number;         /* the driver's name for it */
 	uint64_t posted;
 	uint64_t first;          /* of its packets, counted from the flow's first */
 	uint32_t len, packets;
@@ -106,10 +105,9 @@ struct sim_flow {
 	uint64_t paced_at, due_at; /* last release, next one */
 	double due_rate;         /* the rate that due_at was computed for */
 
-	struct ccs_flow flow;    /* SIM_SHIM */
+	struct shim shim;        /* SIM_SHIM */
 	struct ccs_timer timer;
-	struct ccs_telemetry telemetry;
-	uint64_t arrived;        /* segments completed, including those not polled yet */
+	uint64_t arrived;        /* bytes completed, including those not polled yet */
 	bool poll_due;
 
 	uint32_t message;        /* SIM_PLAIN */
@@ -204,7 +202,7 @@ void sim_advise(struct sim *s, struct port *port);
 void sim_advise_newcomer(struct sim *s, struct sim_flow *f);
 
 /* host.c */
-void sim_post(struct sim *s, struct sim_flow *f, uint32_t len, uint64_t number);
+void sim_post(struct sim *s, struct sim_flow *f, uint32_t len);
 void sim_receive(struct sim *s, const struct packet *p, uint64_t at);
 void sim_return(struct sim *s, const struct event *e); /* a returned packet has arrived */
 void sim_watch_losses(struct sim *s, struct sim_flow *f);
