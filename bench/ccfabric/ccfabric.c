@@ -167,38 +167,14 @@ static void read_all(struct options *o, struct topology *t, struct fab_routes *r
 
 /* -- results --------------------------------------------------------------------------------- */
 
-struct outcome {
-	const struct fab_conf *conf;
-	const struct fab_result *result;
-	struct fab_cost cost;
-};
-
-static bool write_json(const void *owner, FILE *f)
+static bool write_topology(const void *topology, FILE *f)
 {
-	const struct outcome *o = owner;
-
-	return fab_write_json(o->conf, o->result, &o->cost, f);
+	return topology_write(topology, f);
 }
 
-static bool write_fct(const void *owner, FILE *f)
+static bool write_flows(const void *flows, FILE *f)
 {
-	const struct outcome *o = owner;
-
-	return fab_write_fct(o->conf, o->result, f);
-}
-
-static bool write_topology(const void *owner, FILE *f)
-{
-	const struct outcome *o = owner;
-
-	return topology_write(o->conf->topology, f);
-}
-
-static bool write_flows(const void *owner, FILE *f)
-{
-	const struct outcome *o = owner;
-
-	return fab_flows_write(o->conf->flows, f);
+	return fab_flows_write(flows, f);
 }
 
 static void draw(const struct options *o, const struct fab_result *r)
@@ -212,15 +188,15 @@ static void draw(const struct options *o, const struct fab_result *r)
 
 static void print_all(const struct options *o, const struct fab_result *r, struct fab_cost cost)
 {
-	const struct outcome outcome = { &o->conf, r, cost };
+	const struct fab_outcome outcome = { &o->conf, r, cost };
 
 	if (!o->json || strcmp(o->json, "-") != 0)
-		fab_print(&o->conf, r, &cost, stdout);
+		fab_print(&outcome, stdout);
 	output_flush();
-	output_write(o->json, write_json, &outcome);
-	output_write(o->fct, write_fct, &outcome);
-	output_write(o->save_topology, write_topology, &outcome);
-	output_write(o->save_flows, write_flows, &outcome);
+	output_write(o->json, fab_write_json, &outcome);
+	output_write(o->fct, fab_write_fct, &outcome);
+	output_write(o->save_topology, write_topology, o->conf.topology);
+	output_write(o->save_flows, write_flows, o->conf.flows);
 	if (o->plot)
 		draw(o, r);
 }

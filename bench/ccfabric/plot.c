@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bench/sim/core/memory.h"
+#include "summary.h"
 #include "tools/common/gnuplot.h"
 
 enum { WIDTH = 1280, HEIGHT = 900, LONGEST = 6, TIERS = 8, LINKS_DRAWN = 4000 };
@@ -60,13 +61,6 @@ static void print_queues(FILE *f, const struct fab_conf *conf, const struct fab_
 
 /* -- slowdown by size ------------------------------------------------------------------------ */
 
-static int by_value(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* Sizes from one power of two to the next. */
 static unsigned slowdowns(const struct fab_conf *conf, const struct fab_result *r, unsigned power,
 			  double *value)
@@ -76,11 +70,10 @@ static unsigned slowdowns(const struct fab_conf *conf, const struct fab_result *
 	for (unsigned i = 0; i < conf->flows->n; i++) {
 		const struct fab_flow_spec *s = &conf->flows->flow[i];
 
-		if (r->fct[s->id] != UINT64_MAX && r->ideal[s->id] &&
-		    (unsigned)(63 - __builtin_clzll(s->size)) == power)
-			value[n++] = (double)r->fct[s->id] / (double)r->ideal[s->id];
+		if (!isnan(fab_slowdown(r, s->id)) && (unsigned)(63 - __builtin_clzll(s->size)) == power)
+			value[n++] = fab_slowdown(r, s->id);
 	}
-	qsort(value, n, sizeof(*value), by_value);
+	fab_sort(value, n);
 	return n;
 }
 
@@ -94,7 +87,7 @@ static void print_slowdown(FILE *f, const struct fab_conf *conf, const struct fa
 
 		if (n)
 			fprintf(f, "%.0f %.4f %.4f %.4f\n", ldexp(1.5, (int)power) / 1024, value[n / 2],
-				value[(unsigned)ceil(0.95 * n) - 1], value[(unsigned)ceil(0.99 * n) - 1]);
+				fab_quantile(value, n, 0.95), fab_quantile(value, n, 0.99));
 	}
 	fputs("EOD\nset title 'slowdown by size'; set xlabel 'KB'; set ylabel 'FCT, of the empty "
 	      "network'\nset logscale xy; set yrange [1:*]; set xrange [*:*]\n"

@@ -95,9 +95,9 @@ bool fab_judge_run(struct fab_verdict *v, const struct fab_model *m, const struc
 		.pauses_per_s = pauses_per_s(c, r),
 		.p50_us = fab_delays_quantile(r->delays, 0.5),
 		.p99_us = fab_delays_quantile(r->delays, 0.99),
-		.mean_us = fab_delays_mean(r->delays),
-		.max_us = r->delays->n ? (double)r->delays->max_ns / 1e3 : NAN,
-		.lost = r->drops_lossless, .packets = r->sent,
+		.mean_us = r->delays->count ? ccs_hist_mean(r->delays) / 1e3 : NAN,
+		.max_us = r->delays->count ? (double)r->delays->max / 1e3 : NAN,
+		.lost = r->drops.lossless, .packets = r->sent,
 		.deadlock = r->deadlock_at != UINT64_MAX,
 		.simulated_us = (double)(r->end - r->begin) / FAB_PS_PER_US,
 	};

@@ -28,7 +28,7 @@ void changes_init(struct sim *s)
 static void fail(struct sim *s, uint32_t port)
 {
 	for (unsigned q = 0; q < QUEUES; q++)
-		port_flush(s, port, q, &s->result->drops_link);
+		port_flush(s, port, q, &s->result->drops.link);
 	s->port[port].down = true;
 	s->port[port].paused = 0;
 }

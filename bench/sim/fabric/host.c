@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Hosts: NICs in which flows take turns, retransmission, and receivers. */
-#include "delays.h"
 #include "bench/sim/core/memory.h"
 #include "priv.h"
 
@@ -385,7 +384,7 @@ static void receive_data(struct sim *s, uint32_t port, uint32_t packet)
 
 	s->result->received++;
 	if (s->delays && k->priority == s->conf->lossless)
-		fab_delays_add(s->delays, (s->now - k->sent) / 1000);
+		ccs_hist_record(s->delays, (s->now - k->sent) / 1000);
 	if (early && f->nak_sent) {
 		free_packet(s, packet);
 	} else {

@@ -228,7 +228,7 @@ struct sim {
 	uint64_t cut_acked;      /* bytes of flows that are not done; NEVER: not known */
 	bool over;
 	uint64_t measured_from;
-	struct fab_delays *delays; /* NULL: not measured */
+	struct ccs_hist *delays; /* NULL: not measured */
 
 	bool has_mmu;
 	struct ccs_mmu *mmu;     /* per node */

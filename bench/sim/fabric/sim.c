@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "delays.h"
 #include "bench/sim/core/memory.h"
 #include "priv.h"
 
@@ -135,7 +134,7 @@ static void arrive(struct sim *s, uint32_t port, uint32_t packet)
 
 	port_arrived(s, port, packet);
 	if (s->port[port].down) {
-		drop_packet(s, port, packet, &s->result->drops_link);
+		drop_packet(s, port, packet, &s->result->drops.link);
 	} else if (k->kind == PAUSE) {
 		s->packet[packet].port = port ^ 1;
 		if (s->conf->buffer.t0_us > 0)
@@ -155,7 +154,7 @@ static void warm(struct sim *s)
 	for (uint32_t i = 0; i < s->ports; i++)
 		port_warm(s, i);
 	if (s->delays)
-		*s->delays = (struct fab_delays){ 0 };
+		*s->delays = (struct ccs_hist){ 0 };
 	s->measured_from = s->now;
 }
 

@@ -195,9 +195,9 @@ static uint64_t *store(struct sim *s, unsigned node, uint32_t to, const struct p
 	if (group->headroom > s->headroom_max)
 		s->headroom_max = group->headroom;
 	if (r != CCS_MMU_STORED && k->kind == DATA && k->priority == s->conf->lossless)
-		s->result->drops_lossless++;
-	return r == CCS_MMU_NO_INGRESS ? &s->result->drops_ingress
-		: r == CCS_MMU_NO_EGRESS ? &s->result->drops_egress : NULL;
+		s->result->drops.lossless++;
+	return r == CCS_MMU_NO_INGRESS ? &s->result->drops.ingress
+		: r == CCS_MMU_NO_EGRESS ? &s->result->drops.egress : NULL;
 }
 
 void switch_release(struct sim *s, uint32_t port, const struct packet *k)
@@ -249,12 +249,12 @@ void switch_receive(struct sim *s, uint32_t port, uint32_t packet)
 
 	k->port = port;
 	if (!k->ttl--) {
-		drop_packet(s, port, packet, &s->result->drops_ttl);
+		drop_packet(s, port, packet, &s->result->drops.ttl);
 		return;
 	}
 	to = choose(s, node, k);
 	if (to == NO_PORT) {
-		drop_packet(s, port, packet, &s->result->drops_route);
+		drop_packet(s, port, packet, &s->result->drops.route);
 		return;
 	}
 	if (s->conf->qos)

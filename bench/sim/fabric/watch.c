@@ -108,7 +108,7 @@ static void watchdog(struct sim *s, uint32_t port)
 		if (w->forward)
 			port_kick(s, port);
 		else
-			port_flush(s, port, q, &s->result->drops_watchdog);
+			port_flush(s, port, q, &s->result->drops.watchdog);
 	}
 }
 
