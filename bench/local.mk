@@ -18,6 +18,8 @@ bench_libbench_la_SOURCES = \
 	bench/ccbench/place/spawn.h \
 	bench/ccbench/traffic/xchg.c \
 	bench/ccbench/traffic/xchg.h \
+	bench/common/jobs.c \
+	bench/common/jobs.h \
 	bench/common/progress.c \
 	bench/common/progress.h \
 	bench/ccbench/scenario/repeats.c \
@@ -280,8 +282,6 @@ bench_ccfabric_ccfabric_SOURCES = \
 	bench/ccfabric/ccfabric.c \
 	bench/ccfabric/shared/error.c \
 	bench/ccfabric/shared/error.h \
-	bench/ccfabric/shared/jobs.c \
-	bench/ccfabric/shared/jobs.h \
 	bench/ccfabric/models/judge.c \
 	bench/ccfabric/models/judge.h \
 	bench/ccfabric/models/matrix.c \

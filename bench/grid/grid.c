@@ -8,8 +8,9 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
+
+#include "bench/common/jobs.h"
 
 enum { CONTENDERS_MAX = 16 };
 
@@ -230,12 +231,8 @@ static void run_scenarios(const struct grid *g, const struct options *o, struct 
 
 static void make_outcomes(struct grid *g, const struct options *o)
 {
-	const size_t size = (size_t)g->scenarios * g->contenders * sizeof(struct outcome);
-	struct outcome *out = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-				   -1, 0);
+	struct outcome *out = jobs_shared((size_t)g->scenarios * g->contenders, sizeof(*out));
 
-	if (out == MAP_FAILED)
-		die("out of memory");
 	g->outcome = out;
 	if (!o->figures)
 		run_scenarios(g, o, out);

@@ -1,16 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Runs jobs by several processes, each of which takes the next job. */
-#include <errno.h>
-#include <stdatomic.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
+/* Runs jobs by several processes. */
+#include "bench/common/jobs.h"
 #include "grid.h"
-#include "bench/common/progress.h"
-
-enum { PROCESSES_MAX = 64, STEPS = 10 };
 
 static void copy_result(struct outcome *o, const struct sim_result *r)
 {
@@ -30,49 +21,21 @@ static void copy_result(struct outcome *o, const struct sim_result *r)
 	o->done = true;
 }
 
-static void work(const struct job *job, unsigned n, atomic_uint *next, int out, uint64_t seed)
+struct all {
+	const struct job *job;
+	uint64_t seed;
+};
+
+static void run_one(void *owner, unsigned i)
 {
 	static struct sim_result r;
+	const struct all *all = owner;
+	const struct job *job = &all->job[i];
+	const struct sim_conf conf = grid_conf(job->scenario, job->contender, job->length);
 
-	for (unsigned i; (i = atomic_fetch_add(next, 1)) < n;) {
-		const struct sim_conf conf =
-			grid_conf(job[i].scenario, job[i].contender, job[i].length);
-
-		job[i].out->begun = true;
-		sim_run(&conf, seed, &r);
-		copy_result(job[i].out, &r);
-		if (write(out, &i, sizeof(i)) != sizeof(i))
-			_exit(1);
-	}
-	_exit(0);
-}
-
-/* A bar on a terminal, elsewhere a line now and then. */
-static void print_progress(const struct job *job, unsigned done, unsigned n)
-{
-	char what[80];
-
-	if (!progress_watched()) {
-		if (done * STEPS / n != (done - 1) * STEPS / n)
-			fprintf(stderr, "grid: %u of %u runs\n", done, n);
-		return;
-	}
-	snprintf(what, sizeof(what), "%.28s %.10s", job->scenario->name, job->contender->cc);
-	progress_bar(done - 1, n, what, 1);
-}
-
-static void follow(const struct job *job, unsigned n, int in)
-{
-	unsigned i, done = 0;
-
-	for (ssize_t got; (got = read(in, &i, sizeof(i))) != 0;) {
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got != sizeof(i))
-			break;
-		print_progress(&job[i], ++done, n);
-	}
-	progress_clear();
+	job->out->begun = true;
+	sim_run(&conf, all->seed, &r);
+	copy_result(job->out, &r);
 }
 
 static unsigned name_missing(const struct job *job, unsigned n)
@@ -92,26 +55,11 @@ static unsigned name_missing(const struct job *job, unsigned n)
 
 unsigned grid_run(const struct job *job, unsigned n, unsigned processes, uint64_t seed)
 {
-	atomic_uint *next = mmap(NULL, sizeof(*next), PROT_READ | PROT_WRITE,
-				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	int ends[2];
+	struct all all = { job, seed };
+	const struct jobs jobs = {
+		.run = run_one, .owner = &all, .n = n, .processes = processes, .program = "grid",
+	};
 
-	if (next == MAP_FAILED || pipe(ends)) {
-		fprintf(stderr, "grid: %s\n", strerror(errno));
-		return n;
-	}
-	fflush(NULL);
-	for (unsigned i = 0; i < processes && i < PROCESSES_MAX; i++) {
-		if (fork() == 0) {
-			close(ends[0]);
-			work(job, n, next, ends[1], seed);
-		}
-	}
-	close(ends[1]);
-	follow(job, n, ends[0]);
-	while (wait(NULL) > 0)
-		;
-	close(ends[0]);
-	munmap(next, sizeof(*next));
+	jobs_run(&jobs);
 	return name_missing(job, n);
 }

@@ -13,7 +13,7 @@
 #include "bench/common/clock.h"
 #include "base/units.h"
 #include "cc/cc.h"
-#include "bench/ccfabric/shared/jobs.h"
+#include "bench/common/jobs.h"
 #include "bench/sim/core/memory.h"
 #include "bench/sim/fabric/baselines.h"
 #include "tools/common/installed.h"
@@ -211,12 +211,15 @@ struct fab_verdict *fab_suite_run(const struct fab_suite_options *o, const struc
 				  fab_run_model *run)
 {
 	const unsigned n = models->n * settings;
-	struct suite x = { o, models, setting, run, fab_shared(n, sizeof(*x.verdict)) };
+	struct suite x = { o, models, setting, run, jobs_shared(n, sizeof(*x.verdict)) };
+	const struct jobs jobs = {
+		.run = run_one, .owner = &x, .n = n, .processes = o->jobs, .quiet = o->quiet,
+	};
 	struct options unused;
 
 	/* A mistake in an option ends the program here, once. */
 	set_options(&x, &models->model[0], &setting[0], &unused);
-	return fab_jobs(n, o->jobs, !o->quiet, run_one, &x) ? x.verdict : NULL;
+	return jobs_run(&jobs) ? x.verdict : NULL;
 }
 
 /* -- results --------------------------------------------------------------------------------- */
