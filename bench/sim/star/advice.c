@@ -12,7 +12,7 @@ enum { REPEAT = 8 };
 /* Count flows as the hosts' agents do: those that have sent in the last 100 ms. */
 static unsigned count(const struct sim *s, const struct port *port)
 {
-	const double factor = s->conf->count_factor > 0 ? s->conf->count_factor : 1;
+	const double factor = s->conf->agents.count_factor > 0 ? s->conf->agents.count_factor : 1;
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < s->total; i++)
@@ -32,7 +32,7 @@ static struct ccs_advice_port reading(const struct sim *s, const struct port *po
 		.sees_queue = !echo,
 		.capacity = port->rate,
 		.flows = count(s, port),
-		.rtt_us = s->conf->base_us + s->conf->advice_us,
+		.rtt_us = s->conf->base_us + s->conf->agents.delay_us,
 		.grain = s->conf->segment ? s->conf->segment : s->flow[0].shim.flow.cc.path.segment,
 	};
 }
@@ -51,9 +51,9 @@ static void send_rate(struct sim *s, struct sim_flow *f, double rate)
 {
 	const struct packet message = { .flow = f, .len = (uint32_t)(rate / 1e3) };
 
-	if (s->conf->advice_loss > 0 && rng_unit(&s->random) < s->conf->advice_loss)
+	if (s->conf->agents.loss > 0 && rng_unit(&s->random) < s->conf->agents.loss)
 		return;
-	sim_at(s, s->now + f->back + sim_ps(s->conf->advice_us), arrive, f, &message);
+	sim_at(s, s->now + f->back + sim_ps(s->conf->agents.delay_us), arrive, f, &message);
 }
 
 static void send_to_all(struct sim *s, struct port *port, double rate)
@@ -71,7 +71,7 @@ void sim_advise(struct sim *s, struct port *port)
 	const double rate = ccs_advice_feed(&port->advice, &now);
 
 	if (rate > port->advised * (1 + NEWS) || rate < port->advised * (1 - NEWS) ||
-	    s->now >= port->advised_at + REPEAT * sim_ps(s->conf->record_us))
+	    s->now >= port->advised_at + REPEAT * sim_ps(s->conf->agents.record_us))
 		send_to_all(s, port, rate);
 }
 

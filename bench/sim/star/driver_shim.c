@@ -89,9 +89,9 @@ static void start(struct sim *s, struct sim_flow *f)
 {
 	const struct ccs_flow_config conf = {
 		.line_rate = sim_nic_rate(s),
-		.max_rate = f->index < s->conf->limited ? s->conf->limit_rate : INFINITY,
-		.base_rtt_us = s->conf->path_base_us,
-		.rtt_jitter_us = s->conf->path_noise_us,
+		.max_rate = f->index < s->conf->limited.flows ? s->conf->limited.rate : INFINITY,
+		.base_rtt_us = s->conf->path.base_us,
+		.rtt_jitter_us = s->conf->path.noise_us,
 		.segment = s->conf->segment,
 		.max_inflight = (double)s->conf->max_inflight,
 		.split = true,
@@ -107,7 +107,7 @@ static void start(struct sim *s, struct sim_flow *f)
 	if (s->conf->limit || s->conf->loss > 0)
 		f->shim.flow.rtt.loss_us = (float)sim_rto_us(s);
 	f->shim.flow.reads.max = s->conf->max_reads ? (uint16_t)s->conf->max_reads : SIM_READS;
-	name_bottleneck(&f->shim.flow, s->conf->path_bottleneck);
+	name_bottleneck(&f->shim.flow, s->conf->path.bottleneck);
 	pump(s, f);
 }
 
@@ -123,9 +123,9 @@ static void poll_completions(struct sim *s, const struct event *e)
 	struct sim_flow *f = e->who;
 	struct ccs_done done = { .latest_ns = shim_ns(s->now) };
 
-	f->poll_due = false;
+	f->poll.due = false;
 	done.earliest_ns = done.latest_ns - (uint64_t)(1e3 * s->conf->poll_us);
-	shim_complete(&f->shim, f->arrived, done, true);
+	shim_complete(&f->shim, f->poll.arrived, done, true);
 	pump(s, f);
 }
 
@@ -135,29 +135,29 @@ static void schedule_poll(struct sim *s, struct sim_flow *f)
 	const uint64_t every = sim_ps(s->conf->poll_us);
 	const uint64_t phase = every * f->index / s->total;
 
-	if (!f->poll_due)
+	if (!f->poll.due)
 		sim_at(s, s->now + every - (s->now + phase) % every, poll_completions, f, NULL);
-	f->poll_due = true;
+	f->poll.due = true;
 }
 
 static void ack(struct sim *s, struct sim_flow *f, const struct segment *seg, double rtt_jitter_us)
 {
 	const uint64_t at = shim_ns(s->now) + (uint64_t)(1e3 * rtt_jitter_us);
 	struct ccs_telemetry t = {
-		.path = 1, .flows = s->conf->report_flows ? f->port->live : 0,
+		.path = 1, .flows = s->conf->agents.report_flows ? f->port->live : 0,
 		.advised_rate = f->advised,
 	};
 
 	t.nhops = sim_telemetry(s, f, seg, t.hops);
-	if (s->conf->record_us > 0 && t.nhops)
+	if (s->conf->agents.record_us > 0 && t.nhops)
 		t.covers_ns = t.hops[0].ts_ns + 1000;
 	shim_set_telemetry(&f->shim, &t);
-	f->arrived += seg->len;
+	f->poll.arrived += seg->len;
 	if (s->conf->poll_us > 0) {
 		schedule_poll(s, f);
 		return;
 	}
-	shim_complete(&f->shim, f->arrived,
+	shim_complete(&f->shim, f->poll.arrived,
 		      (struct ccs_done){ .earliest_ns = at, .latest_ns = at }, false);
 	pump(s, f);
 }

@@ -51,7 +51,7 @@ static void take_ack(struct sim *s, struct sim_flow *f, uint64_t segment, uint32
 {
 	const uint64_t first = segment == f->head ? f->posted_packets : seg_at(f, segment)->first;
 
-	if (!s->conf->unacked || segment < f->tail || first + index <= f->acked_packets)
+	if (!s->conf->nic.unacked || segment < f->tail || first + index <= f->acked_packets)
 		return;
 	f->acked_packets = first + index;
 	sim_feed(s, f);
@@ -213,7 +213,7 @@ void sim_receive(struct sim *s, const struct packet *p, uint64_t at)
 	f->nak_sent = false;
 	f->delivered += p->len;
 	if (++f->rx_packet < seg_at(f, p->segment)->packets) {
-		if (s->conf->unacked && f->rx_packet % (s->conf->unacked / 2) == 0)
+		if (s->conf->nic.unacked && f->rx_packet % (s->conf->nic.unacked / 2) == 0)
 			send_back(s, f, ACK, f->rx_segment, at);
 		return;
 	}

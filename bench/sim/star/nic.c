@@ -8,7 +8,7 @@
 
 double sim_nic_rate(const struct sim *s)
 {
-	return s->conf->nic_rate > 0 ? s->conf->nic_rate : s->conf->rate;
+	return s->conf->nic.rate > 0 ? s->conf->nic.rate : s->conf->rate;
 }
 
 static void push(struct nic *nic, const struct packet *p)
@@ -37,14 +37,14 @@ static bool may_send(const struct sim *s, const struct sim_flow *f)
 {
 	if (f->tx_segment >= f->ready)
 		return false;
-	return !s->conf->unacked || f->op == SIM_READ ||
+	return !s->conf->nic.unacked || f->op == SIM_READ ||
 	       f->seg[f->tx_segment & f->mask].first + f->tx_packet <
-		       f->acked_packets + s->conf->unacked;
+		       f->acked_packets + s->conf->nic.unacked;
 }
 
 static void bring(struct sim *s, struct sim_flow *f)
 {
-	const uint32_t depth = s->conf->nic_depth ? s->conf->nic_depth : 1;
+	const uint32_t depth = s->conf->nic.depth ? s->conf->nic.depth : 1;
 
 	if (f->in_nic > depth / 4)
 		return;

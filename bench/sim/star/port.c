@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The bottleneck: a FIFO that marks by RED, may drop, and takes INT records. */
-#include "fabric/red.h"
 #include "priv.h"
 
 /* Marking uses the queue that a packet leaves behind, as in HPCC's ns-3: later arrivals count. */
 static bool marks(struct sim *s, uint64_t queue)
 {
-	const struct ccs_red red = { s->conf->kmin, s->conf->kmax, s->conf->pmax };
+	const struct ccs_red *red = &s->conf->red;
 
-	return red.pmax > 0 && ccs_red_mark(&red, (double)queue, rng_unit(&s->random));
+	return red->pmax > 0 && ccs_red_mark(red, (double)queue, rng_unit(&s->random));
 }
 
 static void port_done(struct sim *s, const struct event *e);
@@ -47,16 +46,16 @@ void sim_read_port(struct sim *s, const struct event *e)
 		.qlen_bytes = echo ? 0 : port->bytes,
 		.capacity = port->rate,
 	};
-	if (s->conf->advise)
+	if (s->conf->agents.advise)
 		sim_advise(s, port);
 	sim_at(s, s->now + s->back, send_record, port, NULL);
-	sim_at(s, s->now + sim_ps(s->conf->record_us), sim_read_port, port, NULL);
+	sim_at(s, s->now + sim_ps(s->conf->agents.record_us), sim_read_port, port, NULL);
 }
 
 unsigned sim_telemetry(const struct sim *s, const struct sim_flow *f, const struct segment *seg,
 		       struct ccs_cc_hop *hop)
 {
-	*hop = s->conf->record_us > 0 ? f->port->sent : seg->hop;
+	*hop = s->conf->agents.record_us > 0 ? f->port->sent : seg->hop;
 	return s->conf->telemetry != SIM_BLIND && hop->capacity > 0;
 }
 

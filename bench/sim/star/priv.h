@@ -100,15 +100,19 @@ struct sim_flow {
 	uint64_t delivered;      /* bytes, in order */
 	uint64_t at_warm, at_bin;
 
-	struct ccs_cc cc;        /* SIM_BARE */
-	uint64_t sent, acked;
-	uint64_t paced_at, due_at; /* last release, next one */
-	double due_rate;         /* the rate that due_at was computed for */
+	struct {                 /* SIM_BARE */
+		struct ccs_cc cc;
+		uint64_t sent, acked;
+		uint64_t paced_at, due_at; /* last release, next one */
+		double due_rate; /* the rate that due_at was computed for */
+	} bare;
 
 	struct shim shim;        /* SIM_SHIM */
 	struct ccs_timer timer;
-	uint64_t arrived;        /* bytes completed, including those not polled yet */
-	bool poll_due;
+	struct {
+		uint64_t arrived; /* bytes completed, including those not polled yet */
+		bool due;        /* the next poll is scheduled */
+	} poll;
 
 	uint32_t message;        /* SIM_PLAIN */
 	unsigned depth;
