@@ -146,9 +146,6 @@ static void loss(struct sim *s, struct sim_flow *f)
 	pump(s, f);
 }
 
-static void stop(struct sim_flow *f)
-{
-	(void)f;
-}
-
-const struct driver sim_bare = { start, wake, ack, cnp, loss, stop, NULL };
+const struct driver sim_bare = {
+	.start = start, .ack = ack, .wake = wake, .cnp = cnp, .loss = loss,
+};

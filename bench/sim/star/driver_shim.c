@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The driver with the flow layer, used as in the preload: an application with one more message
- * always waiting, segments from ccs_flow_next, and one timer wheel for all.
+ * The driver with the flow layer: an application with one more message always waiting, and one timer
+ * wheel for all flows. The device retransmits, and a flow sees a loss only as a long RTT.
  */
 #include <math.h>
 
@@ -111,12 +111,6 @@ static void start(struct sim *s, struct sim_flow *f)
 	pump(s, f);
 }
 
-static void wake(struct sim *s, struct sim_flow *f)
-{
-	(void)s;
-	(void)f;
-}
-
 /* Handle all that has completed since the last poll. */
 static void poll_completions(struct sim *s, const struct event *e)
 {
@@ -168,13 +162,6 @@ static void cnp(struct sim *s, struct sim_flow *f)
 	pump(s, f);
 }
 
-/* The device retransmits; the flow sees only a long RTT. */
-static void loss(struct sim *s, struct sim_flow *f)
-{
-	(void)s;
-	(void)f;
-}
-
 static void stop(struct sim_flow *f)
 {
 	ccs_flow_destroy(&f->shim.flow);
@@ -190,4 +177,6 @@ static void advise(struct sim *s, struct sim_flow *f)
 	pump(s, f);
 }
 
-const struct driver sim_shim = { start, wake, ack, cnp, loss, stop, advise };
+const struct driver sim_shim = {
+	.start = start, .ack = ack, .cnp = cnp, .advise = advise, .stop = stop,
+};

@@ -68,7 +68,8 @@ static void go_back(struct sim *s, struct sim_flow *f)
 	f->tx_packet = f->rx_packet;
 	take_ack(s, f, f->rx_segment, f->rx_packet);
 	sim_feed(s, f);
-	f->driver->loss(s, f);
+	if (f->driver->loss)
+		f->driver->loss(s, f);
 }
 
 static void ack_arrives(struct sim *s, struct sim_flow *f);
@@ -176,7 +177,8 @@ static void cnp_arrives(struct sim *s, const struct event *e)
 {
 	struct sim_flow *f = e->who;
 
-	f->driver->cnp(s, f);
+	if (f->driver->cnp)
+		f->driver->cnp(s, f);
 }
 
 static void notify(struct sim *s, struct sim_flow *f, uint64_t at)

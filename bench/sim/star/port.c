@@ -15,7 +15,7 @@ static void port_done(struct sim *s, const struct event *e);
 /* As in a switch, the record excludes its own packet. */
 static void port_send(struct sim *s, struct port *port)
 {
-	port->sending = port->queue[port->tail++ & port->mask];
+	port->sending = sim_take(&port->queue);
 	port->bytes -= port->sending.len;
 	port->sending.ce = port->sending.kind == DATA && marks(s, port->bytes);
 	s->result->marks += port->sending.ce;
@@ -82,7 +82,7 @@ static void port_done(struct sim *s, const struct event *e)
 	port->busy = false;
 	if (p.kind == DATA)
 		stamp(s, port, &p);
-	if (port->head != port->tail)
+	if (port->queue.head != port->queue.tail)
 		port_send(s, port);
 	if (p.kind == DATA)
 		sim_receive(s, &p, s->now + s->wire2);
@@ -113,8 +113,7 @@ void sim_arrive(struct sim *s, const struct event *e)
 		s->result->late_drops += s->now >= sim_ps(s->conf->warm_us);
 		return;
 	}
-	port->queue = sim_grown(port->queue, port->tail, port->head, &port->mask, sizeof(p));
-	port->queue[port->head++ & port->mask] = p;
+	sim_push(&port->queue, &p);
 	port->bytes += p.len;
 	if (!port->busy)
 		port_send(s, port);

@@ -49,17 +49,20 @@ struct segment {
 	struct ccs_cc_hop hop;
 };
 
-struct nic {
-	struct packet *queue;    /* ring: [tail, head) */
+struct ring {
+	struct packet *packet;   /* [tail, head) */
 	uint64_t tail, head, mask;
+};
+
+struct nic {
+	struct ring queue;
 	bool busy;
 };
 
 struct port {
 	double rate;
 	unsigned live;           /* flows */
-	struct packet *queue;    /* ring: [tail, head) */
-	uint64_t tail, head, mask;
+	struct ring queue;
 	uint64_t bytes;          /* waiting */
 	struct packet sending;
 	bool busy;
@@ -120,13 +123,13 @@ struct sim_flow {
 
 struct driver {
 	void (*start)(struct sim *s, struct sim_flow *f);
-	void (*wake)(struct sim *s, struct sim_flow *f);
 	void (*ack)(struct sim *s, struct sim_flow *f, const struct segment *seg, double rtt_jitter_us);
+	/* NULL: the event makes no difference. */
+	void (*wake)(struct sim *s, struct sim_flow *f);
 	void (*cnp)(struct sim *s, struct sim_flow *f);
 	void (*loss)(struct sim *s, struct sim_flow *f);
-	void (*stop)(struct sim_flow *f);
-	/* NULL: the driver cannot follow advice */
 	void (*advise)(struct sim *s, struct sim_flow *f);
+	void (*stop)(struct sim_flow *f);
 };
 
 extern const struct driver sim_bare, sim_shim, sim_plain;
@@ -162,6 +165,8 @@ bool sim_pop(struct sim *s, struct event *e);
 /* Call the driver's wake() at this time or earlier: a flow has one pending wake-up. */
 void sim_wake_at(struct sim *s, struct sim_flow *f, uint64_t at);
 void *sim_grown(void *ring, uint64_t tail, uint64_t head, uint64_t *mask, size_t size);
+void sim_push(struct ring *r, const struct packet *p);
+struct packet sim_take(struct ring *r); /* the ring must not be empty */
 
 static inline uint64_t sim_ps(double us)
 {

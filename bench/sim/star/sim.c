@@ -29,22 +29,12 @@ static void leave(struct sim *s, const struct event *e)
 	f->port->live--;
 }
 
-static void change_rate(struct sim *s, double rate)
+static void change_rate(struct sim *s, const struct event *e)
 {
+	const bool slow = e->at == sim_ps(s->conf->slow.from_us);
+
 	for (unsigned i = 0; i < s->ports; i++)
-		s->port[i].rate = rate;
-}
-
-static void slow_down(struct sim *s, const struct event *e)
-{
-	(void)e;
-	change_rate(s, s->conf->slow.rate);
-}
-
-static void speed_up(struct sim *s, const struct event *e)
-{
-	(void)e;
-	change_rate(s, s->conf->rate);
+		s->port[i].rate = slow ? s->conf->slow.rate : s->conf->rate;
 }
 
 static void check(const struct sim_conf *c)
@@ -125,8 +115,8 @@ static void set_up_hosts(struct sim *s)
 		set_up_flow(s, i);
 	set_up_victim(s);
 	if (c->slow.rate > 0) {
-		sim_at(s, sim_ps(c->slow.from_us), slow_down, NULL, NULL);
-		sim_at(s, sim_ps(c->slow.until_us), speed_up, NULL, NULL);
+		sim_at(s, sim_ps(c->slow.from_us), change_rate, NULL, NULL);
+		sim_at(s, sim_ps(c->slow.until_us), change_rate, NULL, NULL);
 	}
 }
 
@@ -155,12 +145,13 @@ static void set_up(struct sim *s, uint64_t seed)
 static void tear_down(struct sim *s)
 {
 	for (unsigned i = 0; i <= s->total; i++) {
-		s->flow[i].driver->stop(&s->flow[i]);
+		if (s->flow[i].driver->stop)
+			s->flow[i].driver->stop(&s->flow[i]);
 		free(s->flow[i].seg);
 	}
 	for (unsigned i = 0; i < s->ends; i++) {
-		free(s->nic[i].queue);
-		free(s->port[i].queue);
+		free(s->nic[i].queue.packet);
+		free(s->port[i].queue.packet);
 	}
 	free(s->flow);
 	free(s->nic);
