@@ -14,8 +14,8 @@ enum { BUSIEST = 8 };
 
 double fab_slowdown(const struct fab_result *r, unsigned id)
 {
-	return r->fct[id] == UINT64_MAX || !r->ideal[id]
-		? NAN : (double)r->fct[id] / (double)r->ideal[id];
+	return r->flow[id].fct == UINT64_MAX || !r->flow[id].ideal
+		? NAN : (double)r->flow[id].fct / (double)r->flow[id].ideal;
 }
 
 /* us after the first start; NAN: never */
@@ -28,17 +28,19 @@ static double us_from(const struct fab_result *r, uint64_t at)
 
 static void write_flow(struct ccs_json *j, const struct fab_flow_spec *f, const struct fab_result *r)
 {
+	const struct fab_flow_result *x = &r->flow[f->id];
+
 	ccs_json_object(j, NULL);
 	ccs_json_uint(j, "id", f->id);
 	ccs_json_uint(j, "src", f->src);
 	ccs_json_uint(j, "dst", f->dst);
 	ccs_json_uint(j, "size", f->size);
 	ccs_json_num(j, "start_ns", (double)f->start / 1e3);
-	ccs_json_num(j, "fct_ns", r->fct[f->id] == UINT64_MAX ? NAN : (double)r->fct[f->id] / 1e3);
+	ccs_json_num(j, "fct_ns", x->fct == UINT64_MAX ? NAN : (double)x->fct / 1e3);
 	ccs_json_num(j, "slowdown", fab_slowdown(r, f->id));
 	ccs_json_uint(j, "priority", f->priority);
-	ccs_json_uint(j, "acked", r->flow_acked[f->id]);
-	ccs_json_num(j, "rtt_us", r->rtt_us[f->id]);
+	ccs_json_uint(j, "acked", x->acked);
+	ccs_json_num(j, "rtt_us", x->rtt_us);
 	ccs_json_end(j);
 }
 
@@ -158,11 +160,11 @@ bool fab_write_fct(const void *outcome, FILE *f)
 	for (unsigned i = 0; i < o->conf->flows->n; i++) {
 		const struct fab_flow_spec *s = &o->conf->flows->flow[i];
 
-		if (r->fct[s->id] != UINT64_MAX)
+		if (r->flow[s->id].fct != UINT64_MAX)
 			fprintf(f, "%u %u %u %llu %llu %llu %llu\n", s->src, s->dst, s->port,
 				(unsigned long long)s->size, (unsigned long long)(s->start / 1000),
-				(unsigned long long)(r->fct[s->id] / 1000),
-				(unsigned long long)(r->ideal[s->id] / 1000));
+				(unsigned long long)(r->flow[s->id].fct / 1000),
+				(unsigned long long)(r->flow[s->id].ideal / 1000));
 	}
 	return !ferror(f);
 }
@@ -215,9 +217,10 @@ static struct done find_done(const struct fab_conf *conf, const struct fab_resul
 	for (unsigned i = 0; i < conf->flows->n; i++) {
 		const struct fab_flow_spec *s = &conf->flows->flow[i];
 
-		if ((double)s->size <= c->above || (double)s->size > c->most || r->fct[s->id] == UINT64_MAX)
+		if ((double)s->size <= c->above || (double)s->size > c->most ||
+		    r->flow[s->id].fct == UINT64_MAX)
 			continue;
-		d.fct_us[d.n] = (double)r->fct[s->id] / FAB_PS_PER_US;
+		d.fct_us[d.n] = (double)r->flow[s->id].fct / FAB_PS_PER_US;
 		d.slowdown[d.n++] = fab_slowdown(r, s->id);
 	}
 	fab_sort(d.fct_us, d.n);
@@ -242,8 +245,8 @@ struct fab_brief fab_brief(const struct fab_conf *conf, const struct fab_result 
 	};
 
 	for (unsigned i = 0; i < conf->flows->n; i++)
-		if (r->fct[i] != UINT64_MAX) {
-			b.fct_mean_us += (double)r->fct[i] / FAB_PS_PER_US / r->done;
+		if (r->flow[i].fct != UINT64_MAX) {
+			b.fct_mean_us += (double)r->flow[i].fct / FAB_PS_PER_US / r->done;
 			b.slowdown_mean += fab_slowdown(r, i) / r->done;
 		}
 	for (uint32_t i = 0; i < 2 * conf->topology->links; i++)

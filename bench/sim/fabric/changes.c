@@ -76,8 +76,9 @@ static void apply(struct sim *s, const struct fab_change *c)
 		switch_restore(s, port);
 }
 
-void changes_apply(struct sim *s)
+void changes_apply(struct sim *s, uint32_t number)
 {
+	(void)number;
 	while (s->changes < s->conf->changes && s->conf->change[s->changes].at <= s->now)
 		apply(s, &s->conf->change[s->changes++]);
 	if (s->changes == s->conf->changes)

@@ -150,6 +150,13 @@ struct fab_series {
 	uint64_t interval;       /* ps */
 };
 
+struct fab_flow_result {
+	uint64_t fct;            /* ps; UINT64_MAX: not done */
+	uint64_t ideal;          /* the same in an empty network */
+	uint64_t acked;          /* bytes */
+	double rtt_us;           /* the mean; NAN: not known */
+};
+
 /* Data packets that were dropped. */
 struct fab_drops {
 	uint64_t ingress, egress, route, ttl, link, watchdog;
@@ -158,10 +165,7 @@ struct fab_drops {
 };
 
 struct fab_result {
-	uint64_t *fct;           /* per flow, ps; UINT64_MAX: not done */
-	uint64_t *ideal;         /* the same in an empty network */
-	uint64_t *flow_acked;    /* bytes of each */
-	double *rtt_us;          /* the mean of each; NAN: not known */
+	struct fab_flow_result *flow; /* by id */
 	struct fab_port_result *port; /* two of each link */
 	uint64_t begin, end;     /* first start, last event */
 	uint64_t events, hops;   /* hops: packets over links */

@@ -314,7 +314,7 @@ void flow_post(struct sim *s, uint32_t flow)
 
 static void finish(struct sim *s, struct flow *f)
 {
-	s->result->fct[f->spec->id] = s->now - f->spec->start;
+	s->result->flow[f->spec->id].fct = s->now - f->spec->start;
 	s->result->done++;
 	f->posted = f->snd_nxt = f->snd_una;
 	f->recover_until = 0;

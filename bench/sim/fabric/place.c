@@ -123,7 +123,7 @@ static void place(struct sim *s, struct flow *f)
 	if (!walk(s, f, &w))
 		return;
 	f->base_us = (double)(2 * w.delay + w.first + w.back) / FAB_PS_PER_US;
-	s->result->ideal[f->spec->id] = 2 * w.delay + w.last + w.back;
+	s->result->flow[f->spec->id].ideal = 2 * w.delay + w.last + w.back;
 }
 
 void place_flows(struct sim *s)

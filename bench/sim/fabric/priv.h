@@ -15,7 +15,8 @@
 
 enum { CONTROL = FAB_PRIORITIES, QUEUES };  /* PAUSE frames go before all priorities */
 
-/* Kinds of events; the number of a port or flow stands above them. */
+/* Kinds of events; the number of a port, a flow or a packet is above them. The functions for them are
+ * in sim.c, and get this number, or 0. */
 enum event {
 	ARRIVE, FREE, DUE, TIMER, TIMEOUT, START, CHANGE, WATCH, RECORD, SAMPLE, WARM, PAUSED, SHAPED, CREDITS,
 	CUT, HELD,
@@ -325,12 +326,12 @@ static inline struct path *path_of(const struct sim *s, const struct packet *k)
 
 /* changes.c */
 void changes_init(struct sim *s);
-void changes_apply(struct sim *s); /* apply the changes that are due */
+void changes_apply(struct sim *s, uint32_t number); /* apply the changes that are due */
 void changes_free(struct sim *s);
 
 /* cut.c: flows that can never end; after the last change, and later */
 void cut_begin(struct sim *s);
-void cut_check(struct sim *s);
+void cut_check(struct sim *s, uint32_t number);
 
 /* agent.c; port: by which the receiver's packets reach it */
 void agents_init(struct sim *s);
@@ -342,11 +343,11 @@ void agents_free(struct sim *s);
 
 /* series.c */
 void series_init(struct sim *s);
-void series_sample(struct sim *s);
+void series_sample(struct sim *s, uint32_t number);
 
 /* watch.c: deadlocks, and the watchdog against them */
 void watch_init(struct sim *s);
-void watch(struct sim *s);
+void watch(struct sim *s, uint32_t number);
 
 /* switch.c */
 bool switch_init(struct sim *s, char *err, size_t len);

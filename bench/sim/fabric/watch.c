@@ -125,10 +125,11 @@ static bool stands_still(struct sim *s)
 	return (double)(s->now - s->moved_at) > 10 * (slowest + rto + (double)WATCH_PS);
 }
 
-void watch(struct sim *s)
+void watch(struct sim *s, uint32_t number)
 {
 	unsigned waiting = 0;
 
+	(void)number;
 	for (uint32_t i = 0; i < s->ports; i++) {
 		waiting += waits(s, i) && s->stats[i].watched_tx == s->port[i].tx_bytes;
 		if (s->conf->watchdog.detect_us > 0 && !s->port[i].of_host)
