@@ -202,6 +202,7 @@ EXTRA_DIST += bench/scripts/build.bash bench/scripts/echo-cost bench/scripts/rea
 noinst_LTLIBRARIES += bench/sim/libcore.la
 bench_sim_libcore_la_SOURCES = \
 	bench/common/rng.h \
+	bench/sim/core/agent.h \
 	bench/sim/core/event.c \
 	bench/sim/core/event.h \
 	bench/sim/core/memory.h \

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/sim/core/agent.h"
 #include "cc/minmax.h"
 #include "grid.h"
 
@@ -16,12 +17,6 @@
 #define PACKETS_MOST 1.2e6      /* packets of a run with at least a fourth of the rounds */
 #define WARM 3                  /* a third of the run */
 
-/* A record from a host agent, in bytes, and the shares of its port that agents may take. */
-#define RECORD_BYTES 190.0
-#define SHARE_EACH 0.005
-#define SHARE_ALL 0.02
-#define RECORDS_MOST 50000.0    /* a second */
-#define RECORD_LEAST_US 200.0   /* least interval of records */
 #define RECORDS 60              /* least number of records of a run */
 
 unsigned grid_flows(const struct scenario *s)
@@ -80,15 +75,13 @@ static double fill_us(const struct scenario *s)
 	return 8e6 * (s->queue > 0 ? ccs_min(bytes, s->queue) : bytes) / s->rate;
 }
 
-/* As libshim/agent/telemetry/sampler.c has it for peers of one flow or more each. */
+/* Of peers of one flow or more each. */
 static double record_us(const struct scenario *s)
 {
-	const double one_us = 8e6 * RECORD_BYTES / s->rate;
 	const double peers = s->pattern == SIM_INCAST ? s->hosts + s->joins
 						      : ccs_min(s->hosts - 1, s->qps);
 
-	return ccs_max(ccs_max(one_us / SHARE_EACH, one_us * peers / SHARE_ALL),
-		       ccs_max(1e6 * peers / RECORDS_MOST, RECORD_LEAST_US));
+	return agent_period_us(8e6 * AGENT_MESSAGE / s->rate, peers);
 }
 
 static double length_us(const struct scenario *s, bool none)

@@ -9,17 +9,9 @@
 #include <stdlib.h>
 
 #include "cc/advice.h"
+#include "bench/sim/core/agent.h"
 #include "bench/sim/core/memory.h"
 #include "priv.h"
-
-enum { REPEAT = 8, MESSAGE_BYTES = 190 };
-
-/* libshim/agent/telemetry/sampler.c: how much messages may take of the link, and how many they are. */
-#define SHARE_EACH 0.005
-#define SHARE_ALL 0.02
-#define MESSAGES_MOST 50000.0
-#define PERIOD_LEAST_US 200.0
-#define NEWS 0.05
 
 struct agent {
 	struct ccs_advice advice;
@@ -35,11 +27,9 @@ struct agent {
 
 static double period_us(const struct sim *s, uint32_t port)
 {
-	const unsigned hosts = s->agent[port]->hosts;
-	const double one_us = s->port[port].ps_per_byte * MESSAGE_BYTES / FAB_PS_PER_US;
+	const double message_us = s->port[port].ps_per_byte * AGENT_MESSAGE / FAB_PS_PER_US;
 
-	return fmax(fmax(one_us / SHARE_EACH, one_us * hosts / SHARE_ALL),
-		    fmax(1e6 * hosts / MESSAGES_MOST, PERIOD_LEAST_US));
+	return agent_period_us(message_us, s->agent[port]->hosts);
 }
 
 static struct ccs_advice_port reading(const struct sim *s, uint32_t port)
@@ -64,7 +54,7 @@ static void send_message(struct sim *s, uint32_t port, uint32_t flow, double rat
 	k->record = record;
 	k->seq = (uint64_t)rate;
 	k->payload = (uint16_t)(a->flows < UINT16_MAX ? a->flows : UINT16_MAX);
-	k->len = MESSAGE_BYTES;
+	k->len = AGENT_MESSAGE;
 	port_put(s, port ^ 1, i);
 }
 
@@ -107,12 +97,12 @@ void agent_read(struct sim *s, uint32_t port)
 	struct agent *a = s->agent[port];
 	const struct ccs_advice_port now = reading(s, port);
 	const double rate = ccs_advice_feed(&a->advice, &now);
-	const uint64_t repeat = ps_of(REPEAT * period_us(s, port));
+	const uint64_t repeat = ps_of(AGENT_REPEAT * period_us(s, port));
 
 	a->record = (struct ccs_cc_hop){
 		.ts_ns = now.now_ns, .tx_bytes = now.bytes, .capacity = now.capacity,
 	};
-	send_to_all(s, port, rate, fabs(rate - a->sent) > NEWS * a->sent ||
+	send_to_all(s, port, rate, fabs(rate - a->sent) > AGENT_CHANGE * a->sent ||
 				   s->now >= a->sent_at + repeat || !s->conf->advise);
 	if (a->flows)
 		set_reading(s, port);
@@ -151,7 +141,7 @@ void agent_join(struct sim *s, uint32_t port, uint32_t flow)
 	now = reading(s, port);
 	rate = ccs_advice_join(&a->advice, &now, 1);
 	send_message(s, port, flow, rate);
-	if (rate < a->sent * (1 - NEWS))
+	if (rate < a->sent * (1 - AGENT_CHANGE))
 		send_to_all(s, port, rate, true);
 	a->sent = fmax(a->sent, rate);
 }

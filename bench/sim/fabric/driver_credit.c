@@ -147,7 +147,7 @@ static void charge(struct sim *s, uint32_t port, uint32_t flow)
 	const struct flow *f = &s->flow[flow];
 	struct account *a = &s->credits->account[flow];
 	struct giver *g = &s->credits->giver[port];
-	const uint64_t rtt = (uint64_t)(f->base_us * FAB_PS_PER_US);
+	const uint64_t rtt = ps_of(f->base_us);
 	const uint64_t before = s->now > rtt ? s->now - rtt : 0;
 
 	if (f->eqds->granted <= a->given)

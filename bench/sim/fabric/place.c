@@ -122,7 +122,7 @@ static void place(struct sim *s, struct flow *f)
 	f->base_us = UNKNOWN_BASE_US;
 	if (!walk(s, f, &w))
 		return;
-	f->base_us = (double)(2 * w.delay + w.first + w.back) / FAB_PS_PER_US;
+	f->base_us = us_of(2 * w.delay + w.first + w.back);
 	s->result->flow[f->spec->id].ideal = 2 * w.delay + w.last + w.back;
 }
 

@@ -194,7 +194,7 @@ static bool marked(struct sim *s, const struct port *p, unsigned q)
 	st = stats_of(s, p);
 	queue = p->queue[q].waiting;
 	if (polled)
-		queue = ccs_polled_queue(&st->average[q], (double)s->now / FAB_PS_PER_US, queue);
+		queue = ccs_polled_queue(&st->average[q], us_of(s->now), queue);
 	return queue > st->queue[q].red.kmin &&
 	       ccs_red_mark(&st->queue[q].red, queue, rng_unit(&s->random));
 }

@@ -25,7 +25,7 @@ static uint64_t headroom_cells(const struct sim *s, const struct port *p)
 	const double frame = c->wire.payload + c->wire.header +
 			     (wants_telemetry(s, c->lossless) ? c->wire.data_telemetry : 0);
 	const struct ccs_headroom h = {
-		.rate_bps = 8e12 / p->ps_per_byte, .cable_us = (double)p->delay / FAB_PS_PER_US,
+		.rate_bps = 8e12 / p->ps_per_byte, .cable_us = us_of(p->delay),
 		.t0_us = c->buffer.t0_us, .mtu_bytes = frame, .slot_bits = SMALLEST_BITS,
 		.cell_bytes = c->buffer.cell,
 	};

@@ -3,11 +3,8 @@
  * The agent of a port advises a rate to all flows through it. It sends a message to all of them
  * when the rate has changed by more than a twentieth, and every few records in any case.
  */
+#include "bench/sim/core/agent.h"
 #include "priv.h"
-
-enum { REPEAT = 8 };
-
-#define NEWS 0.05
 
 /* Count flows as the hosts' agents do: those that have sent in the last 100 ms. */
 static unsigned count(const struct sim *s, const struct port *port)
@@ -70,8 +67,8 @@ void sim_advise(struct sim *s, struct port *port)
 	const struct ccs_advice_port now = reading(s, port);
 	const double rate = ccs_advice_feed(&port->advice, &now);
 
-	if (rate > port->advised * (1 + NEWS) || rate < port->advised * (1 - NEWS) ||
-	    s->now >= port->advised_at + REPEAT * sim_ps(s->conf->agents.record_us))
+	if (rate > port->advised * (1 + AGENT_CHANGE) || rate < port->advised * (1 - AGENT_CHANGE) ||
+	    s->now >= port->advised_at + AGENT_REPEAT * sim_ps(s->conf->agents.record_us))
 		send_to_all(s, port, rate);
 }
 
@@ -83,7 +80,7 @@ static void announced(struct sim *s, const struct event *e)
 
 	f->seen_at = s->now;
 	send_rate(s, f, rate);
-	if (rate < f->port->advised * (1 - NEWS))
+	if (rate < f->port->advised * (1 - AGENT_CHANGE))
 		send_to_all(s, f->port, rate);
 }
 
