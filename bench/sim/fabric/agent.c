@@ -46,7 +46,7 @@ static struct ccs_advice_port reading(const struct sim *s, uint32_t port)
 static void send_message(struct sim *s, uint32_t port, uint32_t flow, double rate)
 {
 	const struct agent *a = s->agent[port];
-	const uint32_t i = new_control(s, flow, ADVICE), record = new_record(s);
+	const uint32_t i = new_control(s, &s->flow[flow], ADVICE), record = new_record(s);
 	struct packet *k = &s->packet[i];
 
 	s->record[record].hop[0] = a->record;
@@ -114,10 +114,10 @@ void agent_message(struct sim *s, const struct packet *k)
 	const struct agent *a = s->agent[reached->agent_port];
 
 	for (uint32_t at = a->first; at; at = s->flow[at - 1].next_inbound) {
-		const struct flow *f = &s->flow[at - 1];
+		struct flow *f = &s->flow[at - 1];
 
 		if (f->src == reached->src && !flow_is_done(f) && f->driver->advice)
-			f->driver->advice(s, at - 1, k);
+			f->driver->advice(s, f, k);
 	}
 }
 

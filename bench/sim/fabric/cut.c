@@ -69,7 +69,7 @@ void cut_check(struct sim *s, uint32_t number)
 		if (flow_is_done(f))
 			continue;
 		acked += f->snd_una;
-		others = !is_cut(s, i) && flow_ready(s, i) > f->snd_una;
+		others = !is_cut(s, i) && flow_ready(s, f) > f->snd_una;
 	}
 	if (!others && acked == s->cut_acked) {
 		s->over = true;

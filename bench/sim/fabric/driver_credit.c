@@ -134,7 +134,7 @@ void credits_give(struct sim *s, uint32_t port)
 			continue;
 		a->given += left < s->conf->wire.payload ? left : s->conf->wire.payload;
 		g->next_at = s->now + (uint64_t)credit_ps(s, port, flow, s->conf->wire.payload);
-		send_control(s, port ^ 1, flow, CREDIT, a->given);
+		send_control(s, port ^ 1, &s->flow[flow], CREDIT, a->given);
 		list(s, port, flow);
 		break;
 	}
@@ -159,12 +159,12 @@ static void charge(struct sim *s, uint32_t port, uint32_t flow)
 }
 
 /* Each packet says how much its flow may send, and has to. */
-static void received(struct sim *s, uint32_t port, uint32_t flow)
+static void received(struct sim *s, uint32_t port, struct flow *f)
 {
 	credits_of(s);
-	if (!flow_is_done(&s->flow[flow])) {
-		charge(s, port, flow);
-		list(s, port, flow);
+	if (!flow_is_done(f)) {
+		charge(s, port, flow_number(s, f));
+		list(s, port, flow_number(s, f));
 		set_giver(s, port);
 	}
 }
@@ -176,12 +176,12 @@ void credits_receive(struct sim *s, uint32_t port, const struct packet *k)
 	if (flow_is_done(f))
 		return;
 	if (k->kind == ASK) {
-		received(s, port, k->flow);
+		received(s, port, f);
 		return;
 	}
 	if (k->seq > f->eqds->granted)
 		f->eqds->granted = k->seq;
-	flow_update(s, k->flow);
+	flow_update(s, f);
 }
 
 /* -- the sender ------------------------------------------------------------------------------ */
@@ -194,28 +194,27 @@ static bool may_send(const struct sim *s, const struct flow *f, bool lost)
 
 /* A flow that had nothing more to send may have a window under way without credit. If that is used,
  * it asks for credit, else its packets do. */
-static void ready(struct sim *s, uint32_t flow)
+static void ready(struct sim *s, struct flow *f)
 {
-	struct flow *f = &s->flow[flow];
 	const struct ccs_cc_path path = flow_path(s, f);
 	const double window = path.line_rate / 8e6 * path.base_rtt_us *
 			      fab_param(algorithm_of(s, f->spec->priority), WINDOW);
 	const uint64_t until = f->snd_una + (uint64_t)fmax(window, s->conf->wire.payload);
 	const bool idle = f->snd_nxt == f->posted;
 
-	f->posted = flow_ready(s, flow);
+	f->posted = flow_ready(s, f);
 	if (idle && until > f->eqds->granted)
 		f->eqds->granted = until < f->posted ? until : f->posted;
 	if (f->snd_nxt < f->posted && f->snd_nxt >= f->eqds->granted)
-		send_control(s, f->port, flow, ASK, 0);
-	flow_update(s, flow);
+		send_control(s, f->port, f, ASK, 0);
+	flow_update(s, f);
 }
 
-static void ack(struct sim *s, uint32_t flow, const struct packet *k, uint32_t acked)
+static void ack(struct sim *s, struct flow *f, const struct packet *k, uint32_t acked)
 {
 	(void)k;
 	(void)acked;
-	flow_update(s, flow);
+	flow_update(s, f);
 }
 
 const struct driver credit_driver = {

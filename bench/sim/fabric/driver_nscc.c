@@ -55,9 +55,8 @@ static bool may_send(const struct sim *s, const struct flow *f, bool lost)
 	return lost || flight <= 0 || flight + f->nscc->packet <= f->nscc->cwnd;
 }
 
-static void start(struct sim *s, uint32_t flow)
+static void start(struct sim *s, struct flow *f)
 {
-	struct flow *f = &s->flow[flow];
 	const struct ccs_cc_spec *spec = algorithm_of(s, f->spec->priority);
 	const struct ccs_cc_path path = flow_path(s, f);
 	const double bdp = path.line_rate / 8e6 * path.base_rtt_us;
@@ -72,7 +71,7 @@ static void start(struct sim *s, uint32_t flow)
 	n->proportional = n->given[PROPORTIONAL] * scale;
 	n->fair = n->given[FAIR] * scale;
 	n->most = n->cwnd = fmax(n->given[WINDOW] * bdp, n->packet);
-	flow_post(s, flow);
+	flow_post(s, f);
 }
 
 /* Far above the target, the window becomes what a round trip with the target's delay delivered. */
@@ -113,9 +112,8 @@ static void decrease(const struct sim *s, struct nscc *n)
 	n->cut_at = s->now + ps_of(n->base_us);
 }
 
-static void ack(struct sim *s, uint32_t flow, const struct packet *k, uint32_t acked)
+static void ack(struct sim *s, struct flow *f, const struct packet *k, uint32_t acked)
 {
-	struct flow *f = &s->flow[flow];
 	struct nscc *n = f->nscc;
 	const double delay_us = fmax(0, us_of(s->now - k->sent) - n->base_us);
 
@@ -129,7 +127,7 @@ static void ack(struct sim *s, uint32_t flow, const struct packet *k, uint32_t a
 			decrease(s, n);
 	}
 	n->cwnd = fmin(fmax(n->cwnd, n->packet), n->most);
-	flow_update(s, flow);
+	flow_update(s, f);
 }
 
 const struct driver nscc_driver = {

@@ -23,12 +23,12 @@ double flow_segment(const struct flow *f)
 	return f->driver == &shim_driver && f->shim ? f->shim->shim.flow.cc.path.segment : 0;
 }
 
-static void request(struct sim *s, uint32_t flow, uint32_t bytes)
+static void request(struct sim *s, struct flow *f, uint32_t bytes)
 {
-	struct shim_state *h = s->flow[flow].shim;
+	struct shim_state *h = f->shim;
 
 	h->requested += bytes;
-	send_control(s, h->requester, flow, REQUEST, h->requested);
+	send_control(s, h->requester, f, REQUEST, h->requested);
 }
 
 void flow_request(struct sim *s, const struct packet *k)
@@ -37,32 +37,30 @@ void flow_request(struct sim *s, const struct packet *k)
 
 	if (k->seq > f->posted && !flow_is_done(f))
 		f->posted = k->seq;
-	flow_update(s, k->flow);
+	flow_update(s, f);
 }
 
-static void pump(struct sim *s, uint32_t flow)
+static void pump(struct sim *s, struct flow *f)
 {
-	struct flow *f = &s->flow[flow];
 	struct shim *h = &f->shim->shim;
 	const struct ccs_seg *seg;
 	uint64_t wait;
 
-	h->ready = flow_ready(s, flow);
+	h->ready = flow_ready(s, f);
 	while ((seg = shim_next(h, s->now))) {
 		if (f->spec->verb == FAB_READ)
-			request(s, flow, seg->len);
+			request(s, f, seg->len);
 		else
 			f->posted += seg->len;
 	}
 	wait = ccs_flow_wait(&h->flow, shim_ns(s->now));
 	if (wait && wait != UINT64_MAX)
-		flow_set_timer(s, flow, (wait - 1000) * 1000);
-	flow_update(s, flow);
+		flow_set_timer(s, f, (wait - 1000) * 1000);
+	flow_update(s, f);
 }
 
-static void start(struct sim *s, uint32_t flow)
+static void start(struct sim *s, struct flow *f)
 {
-	struct flow *f = &s->flow[flow];
 	const struct ccs_cc_path path = flow_path(s, f);
 	const struct ccs_flow_config conf = {
 		.line_rate = path.line_rate, .max_rate = INFINITY,
@@ -79,7 +77,7 @@ static void start(struct sim *s, uint32_t flow)
 	shim_init(h, &conf, algorithm_of(s, f->spec->priority), WRS, SEGMENTS, s->now);
 	if (s->conf->rto_us > 0)
 		h->flow.rtt.loss_us = (float)s->conf->rto_us;
-	pump(s, flow);
+	pump(s, f);
 }
 
 static void complete(struct sim *s, struct flow *f, uint64_t arrived)
@@ -100,9 +98,8 @@ static struct ccs_telemetry telemetry_of(const struct sim *s, const struct packe
 	return t;
 }
 
-static void ack(struct sim *s, uint32_t flow, const struct packet *k, uint32_t acked)
+static void ack(struct sim *s, struct flow *f, const struct packet *k, uint32_t acked)
 {
-	struct flow *f = &s->flow[flow];
 	struct shim *h = &f->shim->shim;
 
 	if (k->record) {
@@ -114,30 +111,28 @@ static void ack(struct sim *s, uint32_t flow, const struct packet *k, uint32_t a
 		ccs_flow_cnp(&h->flow, shim_ns(s->now));
 	if (acked && f->spec->verb != FAB_READ)
 		complete(s, f, f->snd_una);
-	pump(s, flow);
+	pump(s, f);
 }
 
-static void received(struct sim *s, uint32_t port, uint32_t flow)
+static void received(struct sim *s, uint32_t port, struct flow *f)
 {
-	struct flow *f = &s->flow[flow];
-
 	(void)port;
 	if (f->spec->verb != FAB_READ || flow_is_done(f))
 		return;
 	complete(s, f, f->rcv_nxt);
-	pump(s, flow);
+	pump(s, f);
 }
 
-static void cnp(struct sim *s, uint32_t flow)
+static void cnp(struct sim *s, struct flow *f)
 {
-	ccs_flow_cnp(&s->flow[flow].shim->shim.flow, shim_ns(s->now));
-	pump(s, flow);
+	ccs_flow_cnp(&f->shim->shim.flow, shim_ns(s->now));
+	pump(s, f);
 }
 
-static void advice(struct sim *s, uint32_t flow, const struct packet *k)
+static void advice(struct sim *s, struct flow *f, const struct packet *k)
 {
 	struct ccs_telemetry t = telemetry_of(s, k);
-	struct shim *h = &s->flow[flow].shim->shim;
+	struct shim *h = &f->shim->shim;
 
 	t.flows = k->payload;
 	t.advised_rate = s->conf->advise ? (double)k->seq : 0;
@@ -145,7 +140,7 @@ static void advice(struct sim *s, uint32_t flow, const struct packet *k)
 	shim_set_telemetry(h, &t);
 	if (s->conf->advise)
 		ccs_flow_advise(&h->flow, shim_ns(s->now));
-	pump(s, flow);
+	pump(s, f);
 }
 
 static void stop(struct flow *f)

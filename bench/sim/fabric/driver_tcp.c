@@ -100,7 +100,7 @@ static void measure(struct tcp *t, double rtt_us)
 static void restart_timer(struct sim *s, struct flow *f)
 {
 	f->tcp->rto_at = s->now + ps_of(f->tcp->rto_us);
-	flow_set_timer(s, (uint32_t)(f - s->flow), f->tcp->rto_at);
+	flow_set_timer(s, f, f->tcp->rto_at);
 }
 
 static void sent(struct sim *s, struct flow *f, uint32_t bytes)
@@ -139,24 +139,21 @@ static void time_out(struct sim *s, struct flow *f)
 }
 
 /* The timer is not moved with each acknowledgement: what is due later is set again. */
-static void timer(struct sim *s, uint32_t flow)
+static void timer(struct sim *s, struct flow *f)
 {
-	struct flow *f = &s->flow[flow];
-
 	if (f->tcp->rto_at == NEVER)
 		return;
 	if (s->now < f->tcp->rto_at)
-		flow_set_timer(s, flow, f->tcp->rto_at);
+		flow_set_timer(s, f, f->tcp->rto_at);
 	else
 		time_out(s, f);
-	flow_update(s, flow);
+	flow_update(s, f);
 }
 
 /* -- windows --------------------------------------------------------------------------------- */
 
-static void start(struct sim *s, uint32_t flow)
+static void start(struct sim *s, struct flow *f)
 {
-	struct flow *f = &s->flow[flow];
 	const struct ccs_cc_spec *spec = algorithm_of(s, f->spec->priority);
 	struct tcp *t = f->tcp;
 
@@ -167,7 +164,7 @@ static void start(struct sim *s, uint32_t flow)
 		.alpha = 1, .gain = spec->ops == &fab_dctcp ? fab_param(spec, GAIN) : 0,
 	};
 	t->rto_us = fmax(t->min_rto_us, 3 * f->base_us);
-	flow_post(s, flow);
+	flow_post(s, f);
 }
 
 static void note_received(struct flow *f, const struct packet *k)
@@ -238,9 +235,8 @@ static void find_lost_again(const struct sim *s, struct flow *f, const struct pa
 	}
 }
 
-static void ack(struct sim *s, uint32_t flow, const struct packet *k, uint32_t acked)
+static void ack(struct sim *s, struct flow *f, const struct packet *k, uint32_t acked)
 {
-	struct flow *f = &s->flow[flow];
 	struct tcp *t = f->tcp;
 	const double flight = (double)(f->snd_nxt - f->snd_una + acked);
 
@@ -263,7 +259,7 @@ static void ack(struct sim *s, uint32_t flow, const struct packet *k, uint32_t a
 		t->rto_at = NEVER;
 	else if (acked)
 		restart_timer(s, f);
-	flow_update(s, flow);
+	flow_update(s, f);
 }
 
 const struct driver tcp_driver = {

@@ -45,12 +45,12 @@ void free_packet(struct sim *s, uint32_t i)
 	s->free_packet = i;
 }
 
-uint32_t new_control(struct sim *s, uint32_t flow, enum kind kind)
+uint32_t new_control(struct sim *s, const struct flow *f, enum kind kind)
 {
 	const uint32_t i = new_packet(s);
 	struct packet *k = &s->packet[i];
 
-	k->flow = flow;
+	k->flow = flow_number(s, f);
 	k->kind = (uint8_t)kind;
 	k->ttl = (uint8_t)s->conf->ttl;
 	k->priority = (uint8_t)s->conf->cnp_priority;

@@ -168,23 +168,23 @@ struct driver {
 	size_t size;             /* of its state of a flow, which is zero before start() */
 	bool is_tcp;             /* with recovery and timeouts that the driver does itself */
 	bool echoes;             /* needs marks in acknowledgements */
-	void (*start)(struct sim *s, uint32_t flow);
+	void (*start)(struct sim *s, struct flow *f);
 	/* Data that are posted, or lost and to be sent again; NULL: always. */
 	bool (*may_send)(const struct sim *s, const struct flow *f, bool lost);
 	/* The time of the next packet; 0: at once. NULL: always at once. */
 	uint64_t (*due)(const struct sim *s, const struct flow *f);
 	/* A packet leaves; NULL: it makes no difference. */
 	void (*sent)(struct sim *s, struct flow *f, uint32_t bytes);
-	void (*ack)(struct sim *s, uint32_t flow, const struct packet *k, uint32_t acked);
-	void (*cnp)(struct sim *s, uint32_t flow);
-	void (*loss)(struct sim *s, uint32_t flow);
+	void (*ack)(struct sim *s, struct flow *f, const struct packet *k, uint32_t acked);
+	void (*cnp)(struct sim *s, struct flow *f);
+	void (*loss)(struct sim *s, struct flow *f);
 	/* NULL: the driver cannot follow advice. */
-	void (*advice)(struct sim *s, uint32_t flow, const struct packet *k);
-	void (*timer)(struct sim *s, uint32_t flow);
+	void (*advice)(struct sim *s, struct flow *f, const struct packet *k);
+	void (*timer)(struct sim *s, struct flow *f);
 	void (*stop)(struct flow *f); /* NULL: its state has no memory besides */
-	void (*ready)(struct sim *s, uint32_t flow); /* flow_ready() has changed */
+	void (*ready)(struct sim *s, struct flow *f); /* flow_ready() has changed */
 	/* Data have arrived at the receiver, by this port; NULL: does not matter. */
-	void (*received)(struct sim *s, uint32_t port, uint32_t flow);
+	void (*received)(struct sim *s, uint32_t port, struct flow *f);
 };
 
 /* Bytes of a segment, or of a message that is not split; 0: there is no flow layer, or the flow is
@@ -243,6 +243,11 @@ static inline struct port_stats *stats_of(const struct sim *s, const struct port
 	return &s->stats[p - s->port];
 }
 
+static inline uint32_t flow_number(const struct sim *s, const struct flow *f)
+{
+	return (uint32_t)(f - s->flow);
+}
+
 static inline void set_event(struct sim *s, uint64_t at, enum event kind, uint32_t number)
 {
 	event_queue_set(&s->events, at, number << KIND_BITS | kind, 0);
@@ -280,7 +285,7 @@ static inline bool wants_telemetry(const struct sim *s, unsigned priority)
 /* packet.c */
 uint32_t new_packet(struct sim *s);
 /* A packet without data, which has the length and the priority of a CNP. */
-uint32_t new_control(struct sim *s, uint32_t flow, enum kind kind);
+uint32_t new_control(struct sim *s, const struct flow *f, enum kind kind);
 void free_packet(struct sim *s, uint32_t i);
 uint32_t new_record(struct sim *s);
 void free_record(struct sim *s, uint32_t i);
@@ -366,7 +371,7 @@ void place_flows(struct sim *s);
 /* order.c; flow_ready: bytes that the flow's application has posted so far */
 void order_init(struct sim *s);
 void order_received(struct sim *s, uint32_t flow);
-uint64_t flow_ready(const struct sim *s, uint32_t flow);
+uint64_t flow_ready(const struct sim *s, const struct flow *f);
 void order_free(struct sim *s);
 
 /* driver_credit.c; port: by which the receiver's, or the sender's, packets reach it */
@@ -375,19 +380,19 @@ void credits_receive(struct sim *s, uint32_t port, const struct packet *k);
 void credits_free(struct sim *s);
 
 /* host.c */
-void send_control(struct sim *s, uint32_t port, uint32_t flow, enum kind kind, uint64_t seq);
+void send_control(struct sim *s, uint32_t port, const struct flow *f, enum kind kind, uint64_t seq);
 bool host_send(struct sim *s, uint32_t port); /* a packet of a flow, if one may send */
 void host_receive(struct sim *s, uint32_t port, uint32_t packet);
 void host_held(struct sim *s, uint32_t packet); /* an acknowledgement, for the noise of a host */
-void flow_start(struct sim *s, uint32_t flow);
+void flow_start(struct sim *s, struct flow *f);
 void flow_due(struct sim *s, uint32_t flow);
 void flow_timer(struct sim *s, uint32_t flow);
 void flow_timeout(struct sim *s, uint32_t flow);
 void flow_stop(struct flow *f); /* frees what its driver has */
-void flow_post(struct sim *s, uint32_t flow); /* all that its application has posted */
+void flow_post(struct sim *s, struct flow *f); /* all that its application has posted */
 /* For drivers: something has changed by which the flow may have to wait, or may not any more. */
-void flow_update(struct sim *s, uint32_t flow);
-void flow_set_timer(struct sim *s, uint32_t flow, uint64_t at);
+void flow_update(struct sim *s, struct flow *f);
+void flow_set_timer(struct sim *s, struct flow *f, uint64_t at);
 bool flow_is_done(const struct flow *f);
 struct ccs_cc_path flow_path(const struct sim *s, const struct flow *f);
 
