@@ -50,11 +50,11 @@ static void check_paths(const struct options *o, const struct fab_routes *r, con
 
 static unsigned find_link(const struct topology *t, unsigned a, unsigned b)
 {
-	for (unsigned i = 0; i < t->links; i++)
-		if ((t->link[i].from == a && t->link[i].to == b) ||
-		    (t->link[i].from == b && t->link[i].to == a))
-			return i;
-	die("nodes %u and %u have no link", a, b);
+	const uint32_t port = fab_find_port(t, a, b);
+
+	if (port == FAB_NO_PORT)
+		die("nodes %u and %u have no link", a, b);
+	return port / 2;
 }
 
 static int by_time(const void *a, const void *b)
@@ -177,12 +177,12 @@ static bool write_flows(const void *flows, FILE *f)
 	return fab_flows_write(flows, f);
 }
 
-static void draw(const struct options *o, const struct fab_result *r)
+static void draw(const struct options *o, const struct fab_outcome *outcome)
 {
 	char title[256], err[512];
 
 	snprintf(title, sizeof(title), "%s, %s, %s", o->topology, o->flows, o->cc);
-	if (!fab_plot(o->plot, &o->conf, r, title, err, sizeof(err)))
+	if (!fab_plot(o->plot, outcome, title, err, sizeof(err)))
 		fail("no picture: %s", err);
 }
 
@@ -198,7 +198,7 @@ static void print_all(const struct options *o, const struct fab_result *r, struc
 	output_write(o->save_topology, write_topology, o->conf.topology);
 	output_write(o->save_flows, write_flows, o->conf.flows);
 	if (o->plot)
-		draw(o, r);
+		draw(o, &outcome);
 }
 
 /* -- one run, or several of different seeds -------------------------------------------------- */

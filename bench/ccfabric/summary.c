@@ -288,35 +288,54 @@ static void print_flows(const struct fab_conf *conf, const struct fab_result *r,
 		fprintf(f, "%u of them have no path since the last change of the network.\n", r->cut);
 }
 
-static void print_ports(const struct fab_conf *conf, const struct fab_result *r, FILE *f)
+unsigned fab_longest_queues(const struct fab_outcome *o, bool by_mean, uint32_t *port, unsigned n)
 {
-	bool *printed = mem_zeroed(2 * (size_t)conf->topology->links, sizeof(*printed));
+	const uint32_t ports = 2 * o->conf->topology->links;
+	bool *chosen = mem_zeroed(ports, sizeof(*chosen));
+	unsigned found = 0;
+
+	while (found < n) {
+		uint32_t best = UINT32_MAX;
+		double longest = -1;
+
+		for (uint32_t i = 0; i < ports; i++) {
+			const struct fab_port_result *p = &o->result->port[i];
+			const double queue = by_mean ? p->queue_mean : p->queue_max;
+
+			if (!chosen[i] && p->queue_max > 0 && queue > longest) {
+				best = i;
+				longest = queue;
+			}
+		}
+		if (best == UINT32_MAX)
+			break;
+		chosen[best] = true;
+		port[found++] = best;
+	}
+	free(chosen);
+	return found;
+}
+
+static void print_ports(const struct fab_outcome *o, FILE *f)
+{
+	uint32_t port[BUSIEST];
+	const unsigned n = fab_longest_queues(o, false, port, BUSIEST);
 
 	fprintf(f, "\n%-14s %6s %10s %10s %10s %7s %7s %7s\n", "longest queues", "util",
 		"mean", "p99", "max", "XOFFs", "drops", "marks");
-	for (unsigned n = 0; n < BUSIEST; n++) {
-		const struct topology *t = conf->topology;
-		uint32_t best = UINT32_MAX;
+	for (unsigned i = 0; i < n; i++) {
+		const struct fab_port_result *p = &o->result->port[port[i]];
 		char name[32], text[3][24];
 
-		for (uint32_t i = 0; i < 2 * t->links; i++)
-			if (!printed[i] && r->port[i].queue_max > 0 &&
-			    (best == UINT32_MAX || r->port[i].queue_max > r->port[best].queue_max))
-				best = i;
-		if (best == UINT32_MAX)
-			break;
-		printed[best] = true;
-		snprintf(name, sizeof(name), "%u->%u", fab_port_node(t, best), fab_port_peer(t, best));
-		fprintf(f, "%-14s %6.3f %10s %10s %10s %7llu %7llu %7llu\n", name,
-			r->port[best].utilisation,
-			human_bytes(r->port[best].queue_mean, text[0], sizeof(text[0])),
-			human_bytes(r->port[best].queue_p99, text[1], sizeof(text[1])),
-			human_bytes(r->port[best].queue_max, text[2], sizeof(text[2])),
-			(unsigned long long)r->port[best].pauses,
-			(unsigned long long)r->port[best].drops,
-			(unsigned long long)r->port[best].marks);
+		snprintf(name, sizeof(name), "%u->%u", fab_port_node(o->conf->topology, port[i]),
+			 fab_port_peer(o->conf->topology, port[i]));
+		fprintf(f, "%-14s %6.3f %10s %10s %10s %7llu %7llu %7llu\n", name, p->utilisation,
+			human_bytes(p->queue_mean, text[0], sizeof(text[0])),
+			human_bytes(p->queue_p99, text[1], sizeof(text[1])),
+			human_bytes(p->queue_max, text[2], sizeof(text[2])),
+			(unsigned long long)p->pauses, (unsigned long long)p->drops,
+			(unsigned long long)p->marks);
 	}
-	free(printed);
 }
 
 void fab_print(const struct fab_outcome *o, FILE *f)
@@ -326,7 +345,7 @@ void fab_print(const struct fab_outcome *o, FILE *f)
 	char virtual[24], headroom[24];
 
 	print_flows(conf, r, f);
-	print_ports(conf, r, f);
+	print_ports(o, f);
 	fprintf(f, "\n%llu packets, %llu dropped, %llu marked, %llu PAUSE frames, headroom up to %s\n",
 		(unsigned long long)r->sent, (unsigned long long)r->dropped,
 		(unsigned long long)r->marks, (unsigned long long)r->pauses,

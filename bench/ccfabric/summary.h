@@ -38,6 +38,10 @@ void fab_print(const struct fab_outcome *o, FILE *f);
 bool fab_write_json(const void *outcome, FILE *f);
 bool fab_write_fct(const void *outcome, FILE *f);
 
+/* Ports whose packets waited, by their longest queue, or by the mean of their queue: the first n at most.
+ * Returns how many. */
+unsigned fab_longest_queues(const struct fab_outcome *o, bool by_mean, uint32_t *port, unsigned n);
+
 /* A flow's completion time as a multiple of the time in an empty network; NAN: it is not done. */
 double fab_slowdown(const struct fab_result *r, unsigned id);
 

@@ -14,12 +14,7 @@ static uint32_t find_port(const struct topology *t, const char *name)
 	unsigned from, to;
 	char tail;
 
-	if (sscanf(name, "%5u->%5u%c", &from, &to, &tail) != 2)
-		return UINT32_MAX;
-	for (uint32_t i = 0; i < 2 * t->links; i++)
-		if (fab_port_node(t, i) == from && fab_port_peer(t, i) == to)
-			return i;
-	return UINT32_MAX;
+	return sscanf(name, "%5u->%5u%c", &from, &to, &tail) == 2 ? fab_find_port(t, from, to) : FAB_NO_PORT;
 }
 
 /* The least utilisation of the links of all hosts that receive, or of all that send. */
@@ -46,7 +41,7 @@ static double least_of_ports(const char *names, const struct fab_conf *c,
 	while ((name = strsep(&at, ","))) {
 		const uint32_t port = find_port(c->topology, name);
 
-		if (port == UINT32_MAX) {
+		if (port == FAB_NO_PORT) {
 			snprintf(err, len, "the topology has no port %s", name);
 			least = NAN;
 			break;

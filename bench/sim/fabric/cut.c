@@ -8,7 +8,7 @@ static bool arrives(const struct sim *s, uint32_t flow, bool back)
 	const struct flow *f = &s->flow[flow];
 	uint32_t port = back ? f->port_back : f->port;
 
-	for (unsigned hops = 0; port != NO_PORT && !s->port[port].down; hops++) {
+	for (unsigned hops = 0; port != FAB_NO_PORT && !s->port[port].down; hops++) {
 		if (s->port[port].to_host)
 			return true;
 		if (hops == s->conf->ttl)

@@ -76,7 +76,7 @@ static bool walk(const struct sim *s, const struct flow *f, struct walk *w)
 		const struct port *p;
 		uint64_t full, before;
 
-		if (port == NO_PORT || hops == FAB_TTL)
+		if (port == FAB_NO_PORT || hops == FAB_TTL)
 			return false;
 		p = &s->port[port];
 		full = after(s, p->ps_per_byte * (payload + wire->header + more));

@@ -11,8 +11,6 @@
 #include "ranges.h"
 
 #define NEVER UINT64_MAX
-#define NO_PORT UINT32_MAX
-
 enum { CONTROL = FAB_PRIORITIES, QUEUES };  /* PAUSE frames go before all priorities */
 
 /* Kinds of events; the number of a port, a flow or a packet is above them. The functions for them are
@@ -357,7 +355,7 @@ void watch(struct sim *s, uint32_t number);
 /* switch.c */
 bool switch_init(struct sim *s, char *err, size_t len);
 void switch_receive(struct sim *s, uint32_t port, uint32_t packet);
-/* The port by which packets of the flow leave the node, from the tables, or NO_PORT; back: packets to
+/* The port by which packets of the flow leave the node, from the tables, or FAB_NO_PORT; back: packets to
  * its sender. */
 uint32_t switch_look_up(const struct sim *s, unsigned node, const struct flow *f, bool back);
 void switch_free(struct sim *s);

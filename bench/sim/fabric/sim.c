@@ -109,7 +109,7 @@ static void start_flows(struct sim *s, uint32_t number)
 
 	(void)number;
 	while (s->started < flows->n && flows->flow[s->started].start <= s->now) {
-		if (s->flow[s->started].port != NO_PORT)
+		if (s->flow[s->started].port != FAB_NO_PORT)
 			flow_start(s, &s->flow[s->started]);
 		s->started++;
 	}

@@ -216,7 +216,7 @@ uint32_t switch_look_up(const struct sim *s, unsigned node, const struct flow *f
 {
 	const struct fab_next_hops *n = fab_next_hops(s->routes[node], node, back ? f->src : f->dst);
 
-	return !n->n ? NO_PORT : n->port[n->n == 1 ? 0 : fab_hash(&f->key[back], node) % n->n];
+	return !n->n ? FAB_NO_PORT : n->port[n->n == 1 ? 0 : fab_hash(&f->key[back], node) % n->n];
 }
 
 /* The same from the flow's path, if that has this switch. */
@@ -253,7 +253,7 @@ void switch_receive(struct sim *s, uint32_t port, uint32_t packet)
 		return;
 	}
 	to = choose(s, node, k);
-	if (to == NO_PORT) {
+	if (to == FAB_NO_PORT) {
 		drop_packet(s, port, packet, &s->result->drops.route);
 		return;
 	}
