@@ -48,7 +48,8 @@ static unsigned slowdowns(const struct fab_conf *conf, const struct fab_result *
 	for (unsigned i = 0; i < conf->flows->n; i++) {
 		const struct fab_flow_spec *s = &conf->flows->flow[i];
 
-		if (!isnan(fab_slowdown(r, s->id)) && (unsigned)(63 - __builtin_clzll(s->size)) == power)
+		if (!isnan(fab_slowdown(r, s->id)) &&
+		    (unsigned)(63 - __builtin_clzll(s->size)) == power)
 			value[n++] = fab_slowdown(r, s->id);
 	}
 	fab_sort(value, n);
@@ -137,7 +138,8 @@ static void print_topology(FILE *f, const struct fab_conf *conf, const struct fa
 	free(x);
 }
 
-bool fab_plot(const char *file, const struct fab_outcome *o, const char *title, char *err, size_t len)
+bool fab_plot(const char *file, const struct fab_outcome *o, const char *title, char *err,
+	      size_t len)
 {
 	FILE *f = gnuplot_script();
 	bool drawn;

@@ -7,6 +7,7 @@
 #include "summary.h"
 
 /* title: may be NULL. False with a sentence in err. conf->series must have been set. */
-bool fab_plot(const char *file, const struct fab_outcome *o, const char *title, char *err, size_t len);
+bool fab_plot(const char *file, const struct fab_outcome *o, const char *title, char *err,
+	      size_t len);
 
 #endif

@@ -21,45 +21,39 @@ static void copy_result(struct outcome *o, const struct sim_result *r)
 	o->done = true;
 }
 
-struct all {
-	const struct job *job;
-	uint64_t seed;
+struct runs {
+	const struct grid *g;
+	struct outcome *out;
 };
 
 static void run_one(void *owner, unsigned i)
 {
 	static struct sim_result r;
-	const struct all *all = owner;
-	const struct job *job = &all->job[i];
-	const struct sim_conf conf = grid_conf(job->scenario, job->contender, job->length);
+	const struct runs *runs = owner;
+	const struct grid *g = runs->g;
+	const struct sim_conf conf = grid_conf(g->scenario[i / g->contenders],
+					       &g->contender[i % g->contenders], g->length);
 
-	job->out->begun = true;
-	sim_run(&conf, all->seed, &r);
-	copy_result(job->out, &r);
+	runs->out[i].begun = true;
+	sim_run(&conf, g->seed, &r);
+	copy_result(&runs->out[i], &r);
 }
 
-static unsigned name_missing(const struct job *job, unsigned n)
+bool grid_run(const struct grid *g, struct outcome *out, unsigned processes)
 {
-	unsigned missing = 0;
-
-	for (unsigned i = 0; i < n; i++) {
-		if (job[i].out->done)
-			continue;
-		missing++;
-		if (job[i].out->begun)
-			fprintf(stderr, "grid: '%s' under %s did not end\n", job[i].scenario->name,
-				job[i].contender->cc);
-	}
-	return missing;
-}
-
-unsigned grid_run(const struct job *job, unsigned n, unsigned processes, uint64_t seed)
-{
-	struct all all = { job, seed };
+	struct runs runs = { g, out };
 	const struct jobs jobs = {
-		.run = run_one, .owner = &all, .n = n, .processes = processes, .program = "grid",
+		.run = run_one, .owner = &runs, .n = g->scenarios * g->contenders,
+		.processes = processes, .program = "grid",
 	};
+	bool done = jobs_run(&jobs);
 
-	jobs_run(&jobs);
-	return name_missing(job, n);
+	for (unsigned i = 0; i < jobs.n; i++) {
+		done &= out[i].done;
+		if (out[i].begun && !out[i].done)
+			fprintf(stderr, "grid: '%s' under %s did not end\n",
+				g->scenario[i / g->contenders]->name,
+				g->contender[i % g->contenders].cc);
+	}
+	return done;
 }

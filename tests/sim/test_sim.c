@@ -148,7 +148,8 @@ static void the_victim_counts_by_time(void **state)
 {
 	const struct sim_conf c = { .cc = "none", .driver = SIM_PLAIN, .flows = 2, .hosts = 1,
 				    .rate = 10e9, .slow = { 1e9, 10e3, 14e3 },
-				    .nic.rate = 6e9, .base_us = 10, .mtu = 4096, .message = 1 << 16, .depth = 16,
+				    .nic.rate = 6e9, .base_us = 10, .mtu = 4096,
+				    .message = 1 << 16, .depth = 16,
 				    .victim = true, .warm_us = 1e3, .end_us = 30e3 };
 
 	(void)state;

@@ -14,7 +14,9 @@ static uint32_t find_port(const struct topology *t, const char *name)
 	unsigned from, to;
 	char tail;
 
-	return sscanf(name, "%5u->%5u%c", &from, &to, &tail) == 2 ? fab_find_port(t, from, to) : FAB_NO_PORT;
+	if (sscanf(name, "%5u->%5u%c", &from, &to, &tail) != 2)
+		return FAB_NO_PORT;
+	return fab_find_port(t, from, to);
 }
 
 /* The least utilisation of the links of all hosts that receive, or of all that send. */

@@ -56,8 +56,8 @@ static bool parse_option(struct fab_suite_options *o, int option, const char *na
 	return true;
 }
 
-void fab_suite_parse(struct fab_suite_options *o, const struct fab_command *c, int argc, char **argv,
-		     void *owner)
+void fab_suite_parse(struct fab_suite_options *o, const struct fab_command *c, int argc,
+		     char **argv, void *owner)
 {
 	static char moved[PATH_MAX];
 	const long cpus = sysconf(_SC_NPROCESSORS_ONLN);

@@ -39,16 +39,17 @@ struct fab_suite_options {
 enum { FAB_SUITE_FIRST = 1000, FAB_SUITE_ONLY, FAB_SUITE_JOBS, FAB_SUITE_JSON, FAB_SUITE_OUT_JSON,
        FAB_SUITE_GIVEN };
 
-/* A command with these options and others, which parse() gets with their names; parse() returns false
- * if it has no such option. The value is in optarg. A mistake ends the program, as does --help. */
+/* A command with these options and others. parse() gets each option with its name, and its value in
+ * optarg; it returns false if the command has no such option. */
 struct fab_command {
 	const char *name, *usage;
 	const struct option *known; /* with FAB_SUITE_OPTIONS */
 	bool (*parse)(void *owner, int option, const char *name);
 };
 
-void fab_suite_parse(struct fab_suite_options *o, const struct fab_command *c, int argc, char **argv,
-		     void *owner);
+/* A mistake ends the program, as does --help. */
+void fab_suite_parse(struct fab_suite_options *o, const struct fab_command *c, int argc,
+		     char **argv, void *owner);
 
 /* optarg as a number from 1 to most; a mistake ends the program. */
 unsigned fab_suite_number(const char *option, unsigned most);
@@ -83,7 +84,7 @@ struct fab_totals {
 struct fab_totals fab_add_up(const struct fab_verdict *verdict, unsigned models);
 bool fab_most_are_quick(const struct fab_totals *t);
 
-/* Print a result, unless the JSON goes to standard output, and write it as JSON if that is wanted. */
+/* Print a result, unless the JSON goes to standard output, and write JSON if the options want it. */
 void fab_suite_output(const struct fab_suite_options *o, void (*print)(const void *result, FILE *f),
 		      bool (*write_json)(const void *result, FILE *f), const void *result);
 

@@ -13,8 +13,8 @@
 #define NEVER UINT64_MAX
 enum { CONTROL = FAB_PRIORITIES, QUEUES };  /* PAUSE frames go before all priorities */
 
-/* Kinds of events; the number of a port, a flow or a packet is above them. The functions for them are
- * in sim.c, and get this number, or 0. */
+/* Kinds of events; the number of a port, a flow or a packet is above them. The functions for them
+ * are in sim.c, and get this number, or 0. */
 enum event {
 	ARRIVE, FREE, DUE, TIMER, TIMEOUT, START, CHANGE, WATCH, RECORD, SAMPLE, WARM, PAUSED, SHAPED, CREDITS,
 	CUT, HELD,
@@ -355,8 +355,8 @@ void watch(struct sim *s, uint32_t number);
 /* switch.c */
 bool switch_init(struct sim *s, char *err, size_t len);
 void switch_receive(struct sim *s, uint32_t port, uint32_t packet);
-/* The port by which packets of the flow leave the node, from the tables, or FAB_NO_PORT; back: packets to
- * its sender. */
+/* The port by which packets of the flow leave the node, from the tables, or FAB_NO_PORT; back: packets
+ * to its sender. */
 uint32_t switch_look_up(const struct sim *s, unsigned node, const struct flow *f, bool back);
 void switch_free(struct sim *s);
 /* The link by whose port the node receives is back: pause its peer again. */

@@ -67,7 +67,8 @@ void sim_advise(struct sim *s, struct port *port)
 	const struct ccs_advice_port now = reading(s, port);
 	const double rate = ccs_advice_feed(&port->advice, &now);
 
-	if (rate > port->advised * (1 + AGENT_CHANGE) || rate < port->advised * (1 - AGENT_CHANGE) ||
+	if (rate > port->advised * (1 + AGENT_CHANGE) ||
+	    rate < port->advised * (1 - AGENT_CHANGE) ||
 	    s->now >= port->advised_at + AGENT_REPEAT * sim_ps(s->conf->agents.record_us))
 		send_to_all(s, port, rate);
 }

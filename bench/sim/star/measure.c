@@ -136,10 +136,12 @@ static double settled(const struct sim *s, double from_us, double until_us, bool
 static double capacity(const struct sim *s)
 {
 	const struct sim_conf *c = s->conf;
-	const double from = fmax(c->slow.from_us, c->warm_us), until = fmin(c->slow.until_us, c->end_us);
+	const double from = fmax(c->slow.from_us, c->warm_us);
+	const double until = fmin(c->slow.until_us, c->end_us);
 	const double slow_us = c->slow.rate > 0 && until > from ? until - from : 0;
 
-	return 1e-6 * s->ports * ((c->end_us - c->warm_us) * c->rate - slow_us * (c->rate - c->slow.rate));
+	return 1e-6 * s->ports *
+	       ((c->end_us - c->warm_us) * c->rate - slow_us * (c->rate - c->slow.rate));
 }
 
 static void measure_flows(struct sim *s)
