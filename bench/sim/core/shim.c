@@ -48,9 +48,3 @@ void shim_complete(struct shim *h, uint64_t bytes, struct ccs_done done, bool po
 		ccs_flow_complete(&h->flow, &done, &wr);
 	}
 }
-
-void shim_set_telemetry(struct shim *h, const struct ccs_telemetry *t)
-{
-	h->telemetry = *t;
-	h->flow.events.telemetry = &h->telemetry;
-}

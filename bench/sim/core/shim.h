@@ -35,7 +35,11 @@ const struct ccs_seg *shim_next(struct shim *h, uint64_t now);
  * finds their completions at once. */
 void shim_complete(struct shim *h, uint64_t bytes, struct ccs_done done, bool polled);
 
-/* Telemetry for the next event of the flow. */
-void shim_set_telemetry(struct shim *h, const struct ccs_telemetry *t);
+/* Telemetry for the next event of the flow, which the caller changes. */
+static inline struct ccs_telemetry *shim_telemetry(struct shim *h)
+{
+	h->flow.events.telemetry = &h->telemetry;
+	return &h->telemetry;
+}
 
 #endif

@@ -89,12 +89,13 @@ static void complete(struct sim *s, struct flow *f, uint64_t arrived)
 }
 
 /* The records of a packet. */
-static struct ccs_telemetry telemetry_of(const struct sim *s, const struct packet *k)
+static struct ccs_telemetry *telemetry_of(const struct sim *s, struct shim *h, const struct packet *k)
 {
 	const struct record *r = &s->record[k->record];
-	struct ccs_telemetry t = { .path = 1, .nhops = r->n };
+	struct ccs_telemetry *t = shim_telemetry(h);
 
-	memcpy(t.hops, r->hop, r->n * sizeof(*r->hop));
+	*t = (struct ccs_telemetry){ .path = 1, .nhops = r->n };
+	memcpy(t->hops, r->hop, r->n * sizeof(*r->hop));
 	return t;
 }
 
@@ -102,11 +103,8 @@ static void ack(struct sim *s, struct flow *f, const struct packet *k, uint32_t 
 {
 	struct shim *h = &f->shim->shim;
 
-	if (k->record) {
-		const struct ccs_telemetry t = telemetry_of(s, k);
-
-		shim_set_telemetry(h, &t);
-	}
+	if (k->record)
+		telemetry_of(s, h, k);
 	if (k->ce)
 		ccs_flow_cnp(&h->flow, shim_ns(s->now));
 	if (acked && f->spec->verb != FAB_READ)
@@ -131,13 +129,12 @@ static void cnp(struct sim *s, struct flow *f)
 
 static void advice(struct sim *s, struct flow *f, const struct packet *k)
 {
-	struct ccs_telemetry t = telemetry_of(s, k);
 	struct shim *h = &f->shim->shim;
+	struct ccs_telemetry *t = telemetry_of(s, h, k);
 
-	t.flows = k->payload;
-	t.advised_rate = s->conf->advise ? (double)k->seq : 0;
-	t.covers_ns = t.nhops ? t.hops[0].ts_ns + 1000 : 0;
-	shim_set_telemetry(h, &t);
+	t->flows = k->payload;
+	t->advised_rate = s->conf->advise ? (double)k->seq : 0;
+	t->covers_ns = t->nhops ? t->hops[0].ts_ns + 1000 : 0;
 	if (s->conf->advise)
 		ccs_flow_advise(&h->flow, shim_ns(s->now));
 	pump(s, f);

@@ -137,15 +137,13 @@ static void schedule_poll(struct sim *s, struct sim_flow *f)
 static void ack(struct sim *s, struct sim_flow *f, const struct segment *seg, double rtt_jitter_us)
 {
 	const uint64_t at = shim_ns(s->now) + (uint64_t)(1e3 * rtt_jitter_us);
-	struct ccs_telemetry t = {
-		.path = 1, .flows = s->conf->agents.report_flows ? f->port->live : 0,
-		.advised_rate = f->advised,
-	};
+	struct ccs_telemetry *t = shim_telemetry(&f->shim);
 
-	t.nhops = sim_telemetry(s, f, seg, t.hops);
-	if (s->conf->agents.record_us > 0 && t.nhops)
-		t.covers_ns = t.hops[0].ts_ns + 1000;
-	shim_set_telemetry(&f->shim, &t);
+	t->path = 1;
+	t->flows = s->conf->agents.report_flows ? f->port->live : 0;
+	t->advised_rate = f->advised;
+	t->nhops = sim_telemetry(s, f, seg, t->hops);
+	t->covers_ns = s->conf->agents.record_us > 0 && t->nhops ? t->hops[0].ts_ns + 1000 : 0;
 	f->poll.arrived += seg->len;
 	if (s->conf->poll_us > 0) {
 		schedule_poll(s, f);
@@ -169,10 +167,7 @@ static void stop(struct sim_flow *f)
 
 static void advise(struct sim *s, struct sim_flow *f)
 {
-	struct ccs_telemetry t = f->shim.telemetry;
-
-	t.advised_rate = f->advised;
-	shim_set_telemetry(&f->shim, &t);
+	shim_telemetry(&f->shim)->advised_rate = f->advised;
 	ccs_flow_advise(&f->shim.flow, shim_ns(s->now));
 	pump(s, f);
 }

@@ -70,14 +70,3 @@ void *sim_grown(void *ring, uint64_t tail, uint64_t head, uint64_t *mask, size_t
 	*mask = new;
 	return bigger;
 }
-
-void sim_push(struct ring *r, const struct packet *p)
-{
-	r->packet = sim_grown(r->packet, r->tail, r->head, &r->mask, sizeof(*p));
-	r->packet[r->head++ & r->mask] = *p;
-}
-
-struct packet sim_take(struct ring *r)
-{
-	return r->packet[r->tail++ & r->mask];
-}

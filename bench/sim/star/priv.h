@@ -165,8 +165,18 @@ bool sim_pop(struct sim *s, struct event *e);
 /* Call the driver's wake() at this time or earlier: a flow has one pending wake-up. */
 void sim_wake_at(struct sim *s, struct sim_flow *f, uint64_t at);
 void *sim_grown(void *ring, uint64_t tail, uint64_t head, uint64_t *mask, size_t size);
-void sim_push(struct ring *r, const struct packet *p);
-struct packet sim_take(struct ring *r); /* the ring must not be empty */
+
+static inline void sim_push(struct ring *r, const struct packet *p)
+{
+	r->packet = sim_grown(r->packet, r->tail, r->head, &r->mask, sizeof(*p));
+	r->packet[r->head++ & r->mask] = *p;
+}
+
+/* The ring must not be empty. */
+static inline struct packet sim_take(struct ring *r)
+{
+	return r->packet[r->tail++ & r->mask];
+}
 
 static inline uint64_t sim_ps(double us)
 {
