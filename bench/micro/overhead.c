@@ -43,7 +43,8 @@ static const char usage[] =
 	"all, used in turn; WRs per post, signalled WRITEs of 64 bytes. 'poll': an empty poll.\n"
 	"'gated': a segment of 64 KB that waits, in mode enforce, until one of two before it has\n"
 	"completed. 'paced': a WR of a flow at .9 of the line, as agents may advise it, that\n"
-	"need not wait. 'unsig': a list of 32 with one signalled WR. '2 sge': two scatter/gather\n"
+	"need not wait. 'timed': a WR of 64 KB at line rate, which is one segment and always timed.\n"
+	"'unsig': a list of 32 with one signalled WR. '2 sge': two scatter/gather\n"
 	"entries. 'inline': IBV_SEND_INLINE. 'read': a READ, which no fast path serves. Beside\n"
 	"the added cost stands the aim. Rounds go through all settings by turns;\n"
 	"added is the median over them, with its quartiles. The gate is open, as the path is\n"
@@ -65,6 +66,7 @@ static const struct {
 #define ONE(...) { .threads = 1, .qps = 1, .list = 1, __VA_ARGS__ }
 	{ "gated", ONE(.bytes = SEGMENT * SEGMENTS) },
 	{ "paced", ONE(.bytes = SMALL) },
+	{ "timed", ONE(.bytes = SEGMENT) },
 	{ "unsig", { .threads = 1, .qps = 1, .list = 32, .bytes = SMALL, .signal_every = 32 } },
 	{ "2 sge", ONE(.bytes = SMALL, .sges = 2) },
 	{ "inline", ONE(.bytes = SMALL, .inlined = true) },

@@ -400,18 +400,14 @@ uint64_t ccs_flow_accept(struct ccs_flow *f, uint64_t len, uint32_t flags);
 /* Reading the clock may cost more than everything else that a small WR needs here. */
 #define CCS_TIME_UNKNOWN UINT64_MAX
 
-enum ccs_next {
-	CCS_NEXT_NONE,           /* the gate is closed, or no WR is waiting */
-	CCS_NEXT_SEGMENT,        /* *seg is to be handed to the device now */
-	CCS_NEXT_NEED_TIME,      /* read the clock and call again; nothing has changed */
-};
+typedef uint64_t ccs_flow_clock(void);
 
 /*
- * Get the next segment that may go to the device now. It counts as in flight from here on; its
- * number is ccs_flow_newest(). now_ns may be CCS_TIME_UNKNOWN: only then the result may be
- * CCS_NEXT_NEED_TIME.
+ * Get the next segment that may go to the device now, or NULL: the gate is closed, or no WR is
+ * waiting. It counts as in flight from here on; its number is ccs_flow_newest(). *now_ns may be
+ * CCS_TIME_UNKNOWN: it is read from the clock if it is needed.
  */
-enum ccs_next ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, const struct ccs_seg **seg);
+const struct ccs_seg *ccs_flow_next(struct ccs_flow *f, uint64_t *now_ns, ccs_flow_clock *clock);
 
 /* The device refused segment number `from` and all later ones: take them back. */
 void ccs_flow_unsend(struct ccs_flow *f, uint64_t from);

@@ -68,7 +68,7 @@ void ccs_flow_update_segment(struct ccs_flow *f)
  */
 void ccs_flow_learn_message(struct ccs_flow *f, uint64_t len)
 {
-	struct ccs_cc_path path = f->cc.path;
+	struct ccs_cc_path path;
 
 	if (len <= f->segments.len && !f->message.len)
 		return;
@@ -78,6 +78,7 @@ void ccs_flow_learn_message(struct ccs_flow *f, uint64_t len)
 		return;
 	f->message.len = f->message.longest > f->segments.len ? f->message.longest : 0;
 	f->message.shorter = f->message.longest = 0;
+	path = f->cc.path;
 	ccs_flow_derive_limits(f, &path);
 	ccs_flow_cc_repath(f, &path);
 }

@@ -89,9 +89,9 @@ static void pump(struct sim *s, uint32_t flow)
 {
 	struct flow *f = &s->flow[flow];
 	const struct ccs_seg *seg;
-	uint64_t wait;
+	uint64_t now_ns = ns(s), wait;
 
-	while (ccs_flow_next(&f->shim->flow, ns(s), &seg) == CCS_NEXT_SEGMENT) {
+	while ((seg = ccs_flow_next(&f->shim->flow, &now_ns, NULL))) {
 		if (f->spec->verb == FAB_READ)
 			request(s, flow, seg->len);
 		else

@@ -52,12 +52,12 @@ static const struct ccs_seg *next(const struct sim *s, struct sim_flow *f, uint6
 	const struct ccs_seg *seg;
 	const struct sim_conf *c = s->conf;
 	const unsigned most = queue_depth(c), depth = c->depth && c->depth < most ? c->depth : most;
+	uint64_t now_ns = ns(s);
 	const uint64_t len = c->message ? c->message : (uint64_t)WRITE_SEGMENTS * c->segment;
 
 	while (ccs_flow_waiting(&f->flow) < 2 && f->flow.wr_head - f->flow.wr_tail < depth)
 		ccs_flow_accept(&f->flow, len, flags[f->op]);
-	if (ccs_flow_next(&f->flow, ns(s), &seg) != CCS_NEXT_SEGMENT)
-		return NULL;
+	seg = ccs_flow_next(&f->flow, &now_ns, NULL);
 	*number = ccs_flow_newest(&f->flow);
 	return seg;
 }

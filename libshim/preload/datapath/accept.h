@@ -5,8 +5,8 @@
 #include "preload/datapath/qp.h"
 #include "preload/object/wr_batch.h"
 
-/* Accept one WR, for which there is space; returns its CCS_WR_* flags. */
-uint32_t ccs_accept(struct qp *qp, const struct ibv_send_wr *wr);
+/* Accept one WR with those CCS_WR_* flags, for which there is space. Returns its flags. */
+uint32_t ccs_accept(struct qp *qp, const struct ibv_send_wr *wr, uint32_t flags);
 /* Poll for completions unless n more WRs can be queued. qp->lock is released during the poll. */
 void ccs_accept_reclaim(struct qp *qp, uint64_t n);
 /* Whether a WR that the device has refused, as its queue is full, may wait instead. */

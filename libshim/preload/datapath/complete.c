@@ -55,10 +55,9 @@ static void push_completion(struct qp *qp, uint64_t number, uint64_t segment_len
  * completions, by a few us.
  */
 static void set_time(const struct qp *qp, const struct shadow_batch *a, int i,
-		     struct ccs_done *done)
+		     const struct ccs_seg *seg, struct ccs_done *done)
 {
 	const struct ccs_flow *f = &qp->flow;
-	const struct ccs_seg *seg = ccs_flow_seg(f, done->number);
 	const struct ccs_span when = ccs_shadow_completion_time(
 		qp->cq, a, i, seg->depart_ns ? seg->post_ns : 0);
 
@@ -170,6 +169,7 @@ retire(struct qp *qp, struct shadow_batch *a, int i, uint64_t *wr, uint64_t *len
 		.ok = wc->status == IBV_WC_SUCCESS,
 		.lost = wc->status == IBV_WC_RETRY_EXC_ERR,
 	};
+	const struct ccs_seg *seg;
 	bool delivered;
 
 	done.number = ccs_token_segment(qp, wc->wr_id);
@@ -177,11 +177,12 @@ retire(struct qp *qp, struct shadow_batch *a, int i, uint64_t *wr, uint64_t *len
 		complete_marker(qp, wc);
 		return false;
 	}
-	if (!done.ok || ccs_flow_is_timed(&qp->flow, done.number)) {
-		set_time(qp, a, i, &done);
+	seg = ccs_flow_seg(&qp->flow, done.number);
+	*len = seg->len;
+	if (!done.ok || seg->depart_ns) {
+		set_time(qp, a, i, seg, &done);
 		done.more = !a->has_timestamps && has_later_timed(qp, a, i);
 	}
-	*len = ccs_flow_seg(&qp->flow, done.number)->len;
 	ccs_qp_telemetry_poll(qp);
 	delivered = ccs_flow_complete(&qp->flow, &done, wr);
 	if (__builtin_expect(qp->flow.rtt.control.now != control, 0))

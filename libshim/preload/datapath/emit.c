@@ -39,7 +39,8 @@ static void fill_batch(struct qp *qp, struct doorbell *b, uint64_t *now_ns)
 	if (__builtin_expect(ccs_flow_wants_entries(&qp->flow, EMIT_BATCH), 0))
 		ccs_qp_add_entries(qp);
 	for (b->n = 0; b->n < EMIT_BATCH && ccs_flow_waiting(&qp->flow); b->n++) {
-		if (ccs_emit_next(qp, now_ns, &seg) != CCS_NEXT_SEGMENT)
+		seg = ccs_flow_next(&qp->flow, now_ns, ccs_now_ns);
+		if (!seg)
 			break;
 		number = ccs_flow_newest(&qp->flow);
 		if (!b->n)

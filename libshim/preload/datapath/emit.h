@@ -29,14 +29,6 @@ static inline bool ccs_emit_is_watched(const struct qp *qp)
 	       ccs_emit_must_poll(qp) && ccs_notify_is_all_unsignalled(qp->cq);
 }
 
-static inline enum ccs_next ccs_emit_next(struct qp *qp, uint64_t *now_ns,
-					  const struct ccs_seg **seg)
-{
-	const enum ccs_next next = ccs_flow_next(&qp->flow, *now_ns, seg);
-
-	return next == CCS_NEXT_NEED_TIME ? ccs_flow_next(&qp->flow, ccs_now(now_ns), seg) : next;
-}
-
 /* Emit until the gate closes. Returns the device's error code, and in *refused the WR. */
 int ccs_emit(struct qp *qp, uint64_t *now_ns, uint64_t *refused);
 /* The same for WRs that were just posted, of these flags: regardless of the gate if need be. */

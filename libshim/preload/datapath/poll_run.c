@@ -225,11 +225,11 @@ int ccs_poll_batches(struct cq *cq, struct shadow *s, int n, struct ibv_wc *wc, 
 /* A batch must be polled for an RTT, even if the application wants few. */
 int ccs_poll_first(struct cq *cq, int n, struct ibv_wc *wc)
 {
-	struct shadow *s = ccs_poll_fast_shadow(cq);
+	const bool timed = atomic_load_explicit(&cq->timed, memory_order_relaxed);
+	struct shadow *s = timed && n < CCS_BATCH / 2 ? NULL : ccs_poll_fast_shadow(cq);
 	uint64_t before_ns;
 
-	if (!s || (atomic_load_explicit(&cq->timed, memory_order_relaxed) &&
-		   (s->ex || n < CCS_BATCH / 2)))
+	if (!s || (timed && s->ex))
 		return poll_shadows(cq, n, wc);
 	before_ns = cq->polled_ns;
 	if (ccs_shadow_is_active(s))

@@ -38,7 +38,7 @@ static inline uint64_t list_length(const struct ibv_send_wr *wr)
 static struct ibv_send_wr *accept_list(struct qp *qp, struct ibv_send_wr *wr, uint32_t *flags)
 {
 	for (*flags = 0; wr && !ccs_flow_full(&qp->flow); wr = wr->next)
-		*flags |= ccs_accept(qp, wr);
+		*flags |= ccs_accept(qp, wr, ccs_wr_flags(qp, wr));
 	return wr;
 }
 
@@ -113,17 +113,16 @@ static int resolve_post_result(struct qp *qp, const struct ccs_post_outcome *o, 
 	return rc;
 }
 
-/* Accept a WR and build the WQE of its first segment, the n-th. False: it has to wait. */
+/* Build the WQE of the first segment of the WR just accepted, the n-th. False: it has to wait. */
 static __attribute__((noinline)) bool
-build_timed(struct qp *qp, const struct ibv_send_wr *wr, struct ibv_send_wr *wqe, int n,
-	    uint64_t *now_ns)
+build_gated(struct qp *qp, struct ibv_send_wr *wqe, int n, uint64_t *now_ns)
 {
 	const struct ccs_seg *seg;
 
 	if (ccs_flow_wants_entries(&qp->flow, CCS_BATCH))
 		ccs_qp_add_entries(qp);
-	ccs_accept(qp, wr);
-	if (ccs_emit_next(qp, now_ns, &seg) != CCS_NEXT_SEGMENT)
+	seg = ccs_flow_next(&qp->flow, now_ns, ccs_now_ns);
+	if (!seg)
 		return false;
 	ccs_wr_build(qp, seg, ccs_token(qp, ccs_flow_newest(&qp->flow)), wqe, (uint32_t)n);
 	wqe->next = wqe + 1;
@@ -249,19 +248,24 @@ static inline struct ibv_send_wr *fill_at_once(struct qp *qp, struct ibv_send_wr
 {
 	struct ccs_flow *f = &qp->flow;
 	struct ibv_send_wr *wqe = b->wr, *const end = wqe + CCS_BATCH;
+	uint32_t flags;
 
 	b->first = f->seg_head;
 	while (wr && wqe < end && !ccs_flow_waiting(f)) {
 		const struct ibv_send_wr *first = wqe;
 
-		wr = accept_run(qp, wr, CCS_RUN_SIGNALED, &wqe, (unsigned)(end - wqe));
-		if (wr && wqe < end)
+		if (f->budget.wrs)
+			wr = accept_run(qp, wr, CCS_RUN_SIGNALED, &wqe, (unsigned)(end - wqe));
+		if (f->budget.wrs && wr && wqe < end &&
+		    (wr->opcode == IBV_WR_RDMA_READ || !is_signalled(qp, wr)))
 			wr = accept_other_run(qp, wr, &wqe, (unsigned)(end - wqe));
 		if (wqe != first)
 			continue;
-		if (ccs_flow_full(f) || (ccs_wr_flags(qp, wr) & CCS_WR_NO_DEFER))
+		flags = ccs_wr_flags(qp, wr);
+		if (ccs_flow_full(f) || (flags & CCS_WR_NO_DEFER))
 			break;
-		if (build_timed(qp, wr, wqe, (int)(wqe - b->wr), now_ns))
+		ccs_accept(qp, wr, flags);
+		if (build_gated(qp, wqe, (int)(wqe - b->wr), now_ns))
 			wqe++;
 		wr = wr->next;
 	}
@@ -335,7 +339,7 @@ static int post_broken(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr
 		if (!rc && ccs_flow_full(&qp->flow))
 			rc = ENOMEM;
 		if (!rc)
-			ccs_accept(qp, wr);
+			ccs_accept(qp, wr, ccs_wr_flags(qp, wr));
 	}
 	if (rc)
 		*bad = wr;
