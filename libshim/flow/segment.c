@@ -45,13 +45,14 @@ uint32_t ccs_flow_segment_len(const struct ccs_flow *f, double rate)
  */
 void ccs_flow_update_split_len(struct ccs_flow *f)
 {
-	const double own = ccs_flow_rate(f) * segment_us(f) / 8e6;
-	const double least = ccs_max(SPLIT_MIN, f->cc.path.line_rate * clock_us(f) / 8e6);
+	double own, least;
 
 	if (f->user.segment || f->cc.ops->needs == CCS_NEEDS_RTT) {
 		f->segments.split_len = f->segments.len;
 		return;
 	}
+	own = ccs_flow_rate(f) * segment_us(f) / 8e6;
+	least = ccs_max(SPLIT_MIN, f->cc.path.line_rate * clock_us(f) / 8e6);
 	while (f->segments.split_len / 2 >= least && f->segments.split_len > own)
 		f->segments.split_len /= 2;
 	while (f->segments.split_len < f->segments.len && 2 * REGROW * f->segments.split_len <= own)

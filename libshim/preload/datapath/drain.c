@@ -45,32 +45,29 @@ static __attribute__((noinline)) void copy_rest(struct shadow_batch *a, int i)
 	a->wc = a->own;
 }
 
+static inline void deliver_one(struct qp *qp, struct shadow_batch *a, int i)
+{
+	if (__builtin_expect(a->wc[i].status, 0))
+		copy_rest(a, i);
+	else if (ccs_complete_whole(qp, a, i))
+		return;
+	ccs_complete(qp, a, i);
+}
+
 /* For consecutive completions of one QP, lock it and check its gate once. */
 void ccs_drain_deliver(struct cq *cq, struct shadow_batch *a, int n)
 {
-	struct qp *last = NULL;
-
-	for (int i = 0; i < n; i++) {
+	for (int i = 0; i < n;) {
 		const uint32_t id = (uint32_t)(a->wc[i].wr_id >> 32);
+		struct qp *qp = ccs_registry_lock(cq, id);
 
-		if (!last || last->id != id) {
-			struct qp *qp = ccs_registry_find(cq, id);
-
-			if (!qp)
-				continue; /* it was destroyed */
-			if (last)
-				ccs_emit_pump_and_unlock(last);
-			ccs_lock(&qp->lock);
-			last = qp;
-		}
-		if (__builtin_expect(a->wc[i].status, 0))
-			copy_rest(a, i);
-		else if (ccs_complete_whole(last, a, i))
-			continue;
-		ccs_complete(last, a, i);
+		do {
+			if (qp) /* NULL: it was destroyed */
+				deliver_one(qp, a, i);
+		} while (++i < n && (uint32_t)(a->wc[i].wr_id >> 32) == id);
+		if (qp)
+			ccs_emit_pump_and_unlock(qp);
 	}
-	if (last)
-		ccs_emit_pump_and_unlock(last);
 }
 
 /* Whether a poll has what the caller wants: its array is full, or without one, any completion. */

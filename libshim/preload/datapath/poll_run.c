@@ -86,7 +86,7 @@ int ccs_poll_deliver(struct cq *cq, struct ibv_wc *wc, int n)
 
 	while (done < n) {
 		const uint32_t id = (uint32_t)(wc[done].wr_id >> 32);
-		struct qp *qp = ccs_poll_lock_qp(cq, id);
+		struct qp *qp = ccs_registry_lock(cq, id);
 		int run;
 
 		if (__builtin_expect(!qp, 0))
@@ -110,7 +110,7 @@ static struct ibv_wc *deliver_fast(struct cq *cq, struct ibv_wc *wc, struct ibv_
 {
 	do {
 		const uint32_t id = (uint32_t)(wc->wr_id >> 32);
-		struct qp *qp = ccs_poll_lock_qp(cq, id);
+		struct qp *qp = ccs_registry_lock(cq, id);
 		bool failed = false;
 
 		if (__builtin_expect(!qp, 0))

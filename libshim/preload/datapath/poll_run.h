@@ -62,18 +62,6 @@ static inline bool ccs_poll_is_single(const struct cq *cq, const struct shadow *
 	return !s->next && atomic_load_explicit(&cq->shadows, memory_order_relaxed) == s;
 }
 
-/* The QP that a completion is of, locked. NULL: it was destroyed. */
-static inline struct qp *ccs_poll_lock_qp(struct cq *cq, uint32_t id)
-{
-	struct qp *qp = cq->last;
-
-	if (!qp || qp->id != id)
-		qp = cq->last = ccs_registry_find(cq, id);
-	if (qp)
-		ccs_lock(&qp->lock);
-	return qp;
-}
-
 /* As ccs_emit_pump_and_unlock(). While the time is unknown, most QPs need no pump. */
 static inline __attribute__((always_inline)) void ccs_poll_leave_qp(struct qp *qp, bool timed)
 {
@@ -93,7 +81,7 @@ static inline __attribute__((always_inline)) bool
 ccs_poll_deliver_one(struct cq *cq, struct ibv_wc *wc)
 {
 	const uint64_t token = wc->wr_id;
-	struct qp *qp = ccs_poll_lock_qp(cq, (uint32_t)(token >> 32));
+	struct qp *qp = ccs_registry_lock(cq, (uint32_t)(token >> 32));
 	const struct ccs_seg *seg;
 
 	if (__builtin_expect(!qp, 0))
