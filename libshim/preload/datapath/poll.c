@@ -208,8 +208,6 @@ static __attribute__((noinline)) int poll_in_turn(struct cq *cq, int n, struct i
 	struct shadow *s;
 	int got;
 
-	if (atomic_load_explicit(&cq->timed, memory_order_relaxed))
-		return poll_and_unlock(cq, n, wc);
 	s = ccs_poll_find_recent(cq);
 	if (s && !ccs_shadow_is_active(s) && become_idle(cq))
 		return poll_idle(cq, n, wc);
@@ -245,9 +243,12 @@ int ccs_cq_poll(struct cq *cq, int n, struct ibv_wc *wc)
 		return poll_any(cq, n, wc);
 	ccs_lock(&cq->lock);
 	s = cq->recent;
-	if (cq->polls + 1 >= FAIR || must_poll_slowly(cq, s))
-		return atomic_load_explicit(&cq->idle, memory_order_relaxed)
-			? poll_idle(cq, n, wc) : poll_in_turn(cq, n, wc);
+	if (cq->polls + 1 >= FAIR || must_poll_slowly(cq, s)) {
+		if (atomic_load_explicit(&cq->idle, memory_order_relaxed))
+			return poll_idle(cq, n, wc);
+		return atomic_load_explicit(&cq->timed, memory_order_relaxed)
+			? poll_and_unlock(cq, n, wc) : poll_in_turn(cq, n, wc);
+	}
 	cq->polls++;
 	return poll_fast(cq, s, n, wc, CCS_TIME_UNKNOWN);
 }

@@ -114,7 +114,7 @@ static int resolve_post_result(struct qp *qp, const struct ccs_post_outcome *o, 
 }
 
 /* Build the WQE of the first segment of the WR just accepted, the n-th. False: it has to wait. */
-static __attribute__((noinline)) bool
+static inline bool
 build_gated(struct qp *qp, struct ibv_send_wr *wqe, int n, uint64_t *now_ns)
 {
 	const struct ccs_seg *seg;
