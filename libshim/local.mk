@@ -362,26 +362,19 @@ libccshim_la_SOURCES = \
 	libshim/preload/settings/set_request.c \
 	libshim/preload/settings/set_request.h \
 	libshim/preload/verbs/context_ops.c \
-	libshim/preload/verbs/context_ops.h \
 	libshim/preload/verbs/cq_ex.c \
-	libshim/preload/verbs/cq_ex.h \
 	libshim/preload/verbs/cq_verbs.c \
-	libshim/preload/verbs/cq_verbs.h \
 	libshim/preload/verbs/direct.c \
 	libshim/preload/verbs/dlopen.c \
 	libshim/preload/verbs/event.c \
-	libshim/preload/verbs/event.h \
-	libshim/preload/verbs/hooks.c \
 	libshim/preload/verbs/open.c \
-	libshim/preload/verbs/open.h \
+	libshim/preload/verbs/pd_verbs.c \
 	libshim/preload/verbs/qp_create.c \
-	libshim/preload/verbs/qp_create.h \
 	libshim/preload/verbs/qp_ex.c \
-	libshim/preload/verbs/qp_ex.h \
 	libshim/preload/verbs/qp_verbs.c \
-	libshim/preload/verbs/qp_verbs.h \
 	libshim/preload/verbs/setup.c \
-	libshim/preload/verbs/setup.h
+	libshim/preload/verbs/setup.h \
+	libshim/preload/verbs/verbs.h
 # libibverbs must be among our own dependencies: RTLD_NEXT finds nothing when the
 # application only dlopens it. Nothing else is linked. It stays when an application
 # closes it that opened it: contexts point to it. The dynamic linker binds all functions at the

@@ -6,7 +6,7 @@
  * batch is nested in ours. Providers hold a lock during it, so it is opened by the first poll of
  * the real CQ. It is closed when the CQ is empty, because some providers cannot poll again then.
  */
-#include "preload/verbs/cq_ex.h"
+#include "preload/verbs/verbs.h"
 
 #include <errno.h>
 #include <stdlib.h>

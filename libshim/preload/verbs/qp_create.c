@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Creation of queue pairs: which are controlled, and on which shadow CQ. */
-#include "preload/verbs/qp_create.h"
-
 #include <errno.h>
 #include <stdlib.h>
 
@@ -22,7 +20,7 @@
 #include "preload/report/report.h"
 #include "preload/report/uncontrolled.h"
 #include "preload/settings/qp_config.h"
-#include "preload/verbs/qp_ex.h"
+#include "preload/verbs/verbs.h"
 
 /* A request of the application. ibv_create_qp: ex is NULL; ibv_create_qp_ex: attr begins ex. */
 struct request {
@@ -290,13 +288,14 @@ static struct ibv_qp *create_on_app_cqs(const struct request *rq)
 	return qp;
 }
 
-struct ibv_qp *ccs_qp_create(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+HOOK struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
+	const struct ccs_saved saved = ccs_save();
 	const struct request rq = { ccs_context_find(pd->context), pd, attr, NULL };
+	const bool ours = !ccs_shim()->off && !ccs_forked() && rq.ctx;
 
-	if (ccs_shim()->off || ccs_forked() || !rq.ctx)
-		return ccs_real()->ibv_create_qp(pd, attr);
-	return create_on_app_cqs(&rq);
+	return ccs_made(saved, ours ? create_on_app_cqs(&rq)
+				    : ccs_real()->ibv_create_qp(pd, attr));
 }
 
 struct ibv_qp *ccs_qp_create_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *ex)

@@ -7,7 +7,7 @@
  * From wr_start to wr_complete the batch's lock excludes other posting threads, as a provider's
  * does. No other lock is held, because the application may poll during a batch.
  */
-#include "preload/verbs/qp_ex.h"
+#include "preload/verbs/verbs.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Verbs on a QP other than posting: state changes, queries, destruction. */
-#include "preload/verbs/qp_verbs.h"
-
 #include <errno.h>
 #include <string.h>
 
@@ -27,7 +25,7 @@
 #include "preload/report/publish.h"
 #include "preload/report/report.h"
 #include "preload/settings/qp_config.h"
-#include "preload/verbs/qp_ex.h"
+#include "preload/verbs/verbs.h"
 
 /* Update the flow for the new state, after the device has accepted it. */
 static void enter_state(struct qp *qp, const struct ibv_qp_attr *attr)
@@ -234,7 +232,7 @@ static int modify_state(struct qp *qp, struct ibv_qp_attr *attr, int mask)
  * batch's thread began to post to this QP. No application does, as it could not know whether the
  * WR is sent.
  */
-int ccs_qp_modify(struct qp *qp, struct ibv_qp_attr *attr, int mask)
+static int modify_qp(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	const bool to_reset = (mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET;
 	const bool writes = to_reset || ((mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RTS);
@@ -254,11 +252,21 @@ int ccs_qp_modify(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 	return rc;
 }
 
-int ccs_qp_query(struct qp *qp, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init)
+HOOK int ibv_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
 {
-	const int rc = ccs_real()->ibv_query_qp(qp->real, attr, mask, init);
+	const struct ccs_saved saved = ccs_save();
+	struct qp *qp = ccs_qp_find(ibqp);
 
-	if (rc)
+	return ccs_done(saved, qp ? modify_qp(qp, attr, mask) : ccs_purge_modify(ibqp, attr, mask));
+}
+
+HOOK int ibv_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask,
+		      struct ibv_qp_init_attr *init)
+{
+	struct qp *qp = ccs_qp_find(ibqp);
+	const int rc = ccs_real()->ibv_query_qp(ibqp, attr, mask, init);
+
+	if (rc || !qp)
 		return rc;
 	ccs_traffic_class_restore(qp, attr);
 	init->send_cq = qp->cq->app;
@@ -284,7 +292,7 @@ void ccs_qp_abandon(struct qp *qp)
  * be delivered. WRs that are still deferred are dropped, as a device drops WRs that it has not
  * begun.
  */
-int ccs_qp_destroy(struct qp *qp)
+static int destroy_qp(struct qp *qp)
 {
 	struct cq *cq = qp->cq;
 	struct ccs_purge purge;
@@ -326,4 +334,12 @@ int ccs_qp_destroy(struct qp *qp)
 	ccs_parent_domain_leave(qp);
 	ccs_qp_put(qp);
 	return 0;
+}
+
+HOOK int ibv_destroy_qp(struct ibv_qp *ibqp)
+{
+	const struct ccs_saved saved = ccs_save();
+	struct qp *qp = ccs_qp_find(ibqp);
+
+	return ccs_done(saved, qp ? destroy_qp(qp) : ccs_purge_destroy(ibqp));
 }
