@@ -124,8 +124,6 @@ ccs_core_sources = \
 	libshim/flow/rtt_outlier.c \
 	libshim/flow/rtt_outlier.h \
 	libshim/flow/run.h \
-	libshim/flow/segment.c \
-	libshim/flow/segment.h \
 	libshim/flow/send_queue.c \
 	libshim/flow/send_queue.h \
 	libshim/flow/slow_start.c \
@@ -311,8 +309,6 @@ libccshim_la_SOURCES = \
 	libshim/preload/datapath/pacer_thread.h \
 	libshim/preload/datapath/poll.c \
 	libshim/preload/datapath/poll.h \
-	libshim/preload/datapath/poll_ex.c \
-	libshim/preload/datapath/poll_ex.h \
 	libshim/preload/datapath/poll_run.c \
 	libshim/preload/datapath/poll_run.h \
 	libshim/preload/datapath/post.c \
@@ -349,8 +345,6 @@ libccshim_la_SOURCES = \
 	libshim/preload/object/shim.h \
 	libshim/preload/object/wr_batch.c \
 	libshim/preload/object/wr_batch.h \
-	libshim/preload/report/control_warning.c \
-	libshim/preload/report/control_warning.h \
 	libshim/preload/report/publish.c \
 	libshim/preload/report/publish.h \
 	libshim/preload/report/report.c \

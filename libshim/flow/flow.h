@@ -422,16 +422,13 @@ void ccs_flow_unaccept(struct ccs_flow *f, uint64_t from);
  */
 uint64_t ccs_flow_wait(struct ccs_flow *f, uint64_t now_ns);
 
-/* The algorithm gets the late end of a completion's time if it is known to within this. */
-static inline double ccs_flow_exact_ns(const struct ccs_flow *f)
-{
-	return 500 * f->cc.path.base_rtt_us;
-}
-
-/* Polls at this interval find completions exact, even if each is late by as much. */
+/*
+ * The algorithm gets the late end of a completion's time if it is known to within half of the base
+ * RTT. Polls at this interval find that, even if each is late by as much.
+ */
 static inline double ccs_flow_poll_ns(const struct ccs_flow *f)
 {
-	return ccs_flow_exact_ns(f) / 2;
+	return 250 * f->cc.path.base_rtt_us;
 }
 
 /* A completion, which occurred between earliest_ns and latest_ns. */

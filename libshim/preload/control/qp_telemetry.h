@@ -4,7 +4,6 @@
 /* Telemetry of a QP's path. */
 #include "preload/object/qp_record.h"
 
-struct qp_telemetry *ccs_qp_telemetry_new(void);  /* NULL: no memory */
 /* Read a new record into the flow. qp->feedback has telemetry and a slot; qp->lock is held. */
 void ccs_qp_telemetry_read(struct qp *qp, uint64_t *now_ns);
 /* Set the algorithm's start rate for a flow that has not sent yet and is not counted. */

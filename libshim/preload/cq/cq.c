@@ -128,18 +128,11 @@ struct shadow *ccs_cq_attach(struct cq *cq, uint32_t entries, uint32_t most)
 	return s;
 }
 
-void ccs_cq_release(struct cq *cq, struct shadow *s, uint32_t entries)
+void ccs_cq_release(struct cq *cq, struct shadow *s, uint32_t entries, bool all)
 {
 	ccs_lock(&cq->lock);
 	atomic_fetch_sub(&s->used, entries);
-	cq->qps--;
-	ccs_unlock(&cq->lock);
-}
-
-void ccs_cq_release_some(struct cq *cq, struct shadow *s, uint32_t entries)
-{
-	ccs_lock(&cq->lock);
-	atomic_fetch_sub(&s->used, entries);
+	cq->qps -= all;
 	ccs_unlock(&cq->lock);
 }
 

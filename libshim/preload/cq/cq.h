@@ -24,9 +24,8 @@ void ccs_cq_put(struct cq *cq);
  * refused, or no memory.
  */
 struct shadow *ccs_cq_attach(struct cq *cq, uint32_t entries, uint32_t most);
-void ccs_cq_release(struct cq *cq, struct shadow *s, uint32_t entries);
-/* Return a part of the QP's entries. */
-void ccs_cq_release_some(struct cq *cq, struct shadow *s, uint32_t entries);
+/* Return all of the QP's entries, or a part. */
+void ccs_cq_release(struct cq *cq, struct shadow *s, uint32_t entries, bool all);
 
 /* cq->lock is held in the functions from here to ccs_cq_pop_ready(). */
 

@@ -31,7 +31,7 @@ void ccs_accept_reclaim(struct qp *qp, uint64_t n)
 		return;
 	ccs_unlock(&qp->lock);
 	ccs_lock(&qp->cq->lock);
-	ccs_cq_drain(qp->cq);
+	ccs_drain(qp->cq, true);
 	ccs_unlock(&qp->cq->lock);
 	ccs_lock(&qp->lock);
 }

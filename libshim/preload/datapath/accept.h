@@ -20,15 +20,6 @@ static inline __attribute__((always_inline)) void ccs_accept_prefetch(const stru
 		__builtin_prefetch((const char *)qp + at, 1);
 }
 
-/* Fetch the lines that only WRs at the gate need. */
-static inline void ccs_accept_prefetch_gate(const struct qp *qp)
-{
-#pragma GCC unroll 16
-	for (unsigned at = offsetof(struct qp, flow.stats.samples);
-	     at < offsetof(struct qp, flow.cc.param); at += 64)
-		__builtin_prefetch((const char *)qp + at, 1);
-}
-
 /* Take the locks for posting. */
 static inline void ccs_accept_lock(struct qp *qp)
 {

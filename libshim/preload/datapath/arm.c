@@ -45,7 +45,7 @@ void ccs_cq_arm(struct cq *cq, bool solicited_only)
 	if (atomic_load(&cq->events.has_internal) || atomic_load(&cq->events.all_unsignalled) ||
 	    atomic_load(&cq->broken) ||
 	    (atomic_load(&cq->events.busy) && !cq->ctx->provider->arms_by_index))
-		ccs_cq_drain(cq);
+		ccs_drain(cq, true);
 	ccs_notify_request(cq, solicited_only);
 	if (cq->events.must_raise)
 		ccs_notify_raise(cq);

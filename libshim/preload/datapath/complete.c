@@ -2,8 +2,11 @@
 /* Translation of the device's completions of WQEs into completions of the application's WRs. */
 #include "preload/datapath/complete.h"
 
+#include <arpa/inet.h>
+
 #include "base/probe.h"
 #include "flow/run.h"
+#include "observe/log.h"
 #include "preload/control/qp_telemetry.h"
 #include "preload/cq/broken.h"
 #include "preload/cq/cq.h"
@@ -14,7 +17,6 @@
 #include "preload/object/clock.h"
 #include "preload/object/provider.h"
 #include "preload/object/shim.h"
-#include "preload/report/control_warning.h"
 
 /* WRs from `tail` on were retired, and the application has not polled their completion. */
 static void withhold(struct qp *qp, uint64_t tail)
@@ -159,6 +161,27 @@ static __attribute__((noinline)) void note_failure(struct qp *qp, const struct i
 	ccs_qp_fail(qp);
 }
 
+/* The algorithm has no effect on the queue of its path. Warns once per process of each state. */
+static void warn_of_control(const struct qp *qp)
+{
+	const struct ccs_flow *f = &qp->flow;
+	const char *name = f->cc.ops->name;
+	char peer[INET6_ADDRSTRLEN];
+
+	inet_ntop(AF_INET6, qp->peer.gid, peer, sizeof(peer));
+	if (f->rtt.control.now == CCS_CONTROL_AT_FLOOR)
+		ccs_log_once(CCS_LOG_WARN, "QP %u to %s: %s has no effect: at its lowest rate the RTT "
+			     "is %.0f us, %.0f us without a queue; other traffic on the path is not "
+			     "controlled, or min_rate is too high for its flows: run all senders under "
+			     "ccshim, or separate their traffic by priority", qp->qp_num, peer, name,
+			     (double)f->rtt.control.average_us, f->cc.path.base_rtt_us);
+	else if (f->rtt.control.now == CCS_CONTROL_AT_LIMIT)
+		ccs_log_once(CCS_LOG_WARN, "QP %u to %s: %s has no effect: its rate stays at its limit, "
+			     "and the RTT is %.0f us, %.0f us without a queue; check base_rtt and the "
+			     "parameters given to it ('ccshim info'), or use cc=auto", qp->qp_num, peer,
+			     name, (double)f->rtt.control.average_us, f->cc.path.base_rtt_us);
+}
+
 /* Returns whether a completion of WR *wr is due to the application. */
 static inline __attribute__((always_inline)) bool
 retire(struct qp *qp, struct shadow_batch *a, int i, uint64_t *wr, uint64_t *len)
@@ -186,7 +209,7 @@ retire(struct qp *qp, struct shadow_batch *a, int i, uint64_t *wr, uint64_t *len
 	ccs_qp_telemetry_poll(qp);
 	delivered = ccs_flow_complete(&qp->flow, &done, wr);
 	if (__builtin_expect(qp->flow.rtt.control.now != control, 0))
-		ccs_control_warn(qp);
+		warn_of_control(qp);
 	return delivered;
 }
 

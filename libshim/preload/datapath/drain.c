@@ -185,19 +185,9 @@ void ccs_drain_notify(struct cq *cq)
 		ccs_notify_raise(cq);
 }
 
-static void drain_shadows(struct cq *cq, bool all)
+void ccs_drain(struct cq *cq, bool all)
 {
 	drain_once(cq, all);
 	if (cq->channel)
 		ccs_drain_notify(cq);
-}
-
-void ccs_cq_drain(struct cq *cq)
-{
-	drain_shadows(cq, true);
-}
-
-void ccs_drain_some(struct cq *cq)
-{
-	drain_shadows(cq, false);
 }

@@ -4,10 +4,11 @@
 /* Polling of a CQ's shadow CQs. cq->lock is held. */
 #include "preload/object/qp_record.h"
 
-/* Poll all shadow CQs until they are empty, deliver the completions, and emit what becomes due. */
-void ccs_cq_drain(struct cq *cq);
-/* The same, but a batch of each is enough if the caller's array is full then. */
-void ccs_drain_some(struct cq *cq);
+/*
+ * Poll the shadow CQs, deliver the completions, and emit what becomes due. all: until they are
+ * empty; otherwise a batch of each is enough if the caller's array is full then.
+ */
+void ccs_drain(struct cq *cq, bool all);
 /* Deliver the first n completions of a batch. */
 void ccs_drain_deliver(struct cq *cq, struct shadow_batch *a, int n);
 /* The CQ has a channel: arm its shadow CQs, or raise an event, if that is due; see notify.h. */

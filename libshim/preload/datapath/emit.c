@@ -367,10 +367,3 @@ void ccs_emit_pump(struct qp *qp, uint64_t *now_ns)
 		emit_and_schedule(qp, now_ns);
 	errno = saved; /* no call of the application was refused */
 }
-
-void ccs_emit_flush(struct qp *qp, uint64_t *now_ns)
-{
-	ccs_qp_fail(qp);
-	if (qp->broken)
-		ccs_emit_await_flush(qp, now_ns);
-}

@@ -54,9 +54,6 @@ static inline void ccs_emit_pump_and_unlock(struct qp *qp)
 	ccs_qp_leave(qp);
 }
 
-/* The application has moved the QP to ERR. */
-void ccs_emit_flush(struct qp *qp, uint64_t *now_ns);
-
 static inline int ccs_emit_to_device(struct qp *qp, struct ibv_send_wr *wr,
 				     struct ibv_send_wr **bad)
 {

@@ -31,7 +31,7 @@ static int queue_behind_pending(struct cq *cq, int got, int n, struct ibv_wc *wc
 	const struct wc_more none = { 0 };
 
 	ccs_complete_flushed_receives(cq, wc, got);
-	ccs_cq_drain(cq);
+	ccs_drain(cq, true);
 	/* A poll batch may read the rest later, and needs the extended fields. */
 	if (!ccs_cq_ready_count(cq) || ccs_cq_ready_space(cq) < (uint32_t)got ||
 	    (cq->ex && ccs_cq_ready_count(cq) + (uint32_t)got > (uint32_t)n))

@@ -147,7 +147,7 @@ static __attribute__((noinline)) int poll_shadows(struct cq *cq, int n, struct i
 		return n;
 	cq->out = wc + got;
 	cq->out_space = n - got;
-	ccs_drain_some(cq);
+	ccs_drain(cq, false);
 	left = cq->out_space;
 	cq->out = NULL;
 	cq->out_space = 0;
@@ -168,7 +168,7 @@ static __attribute__((noinline)) int poll_rest(struct cq *cq, int got, int n, st
 	cq->out_space = n;
 	ccs_drain_deliver(cq, &a, got);
 	if (cq->out_space)
-		ccs_drain_some(cq);
+		ccs_drain(cq, false);
 	n -= cq->out_space;
 	cq->out = NULL;
 	cq->out_space = 0;

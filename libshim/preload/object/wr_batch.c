@@ -2,8 +2,6 @@
 /* The batch between ibv_wr_start() and ibv_wr_complete(): its lock and its space. */
 #include "preload/object/wr_batch.h"
 
-#include <stdlib.h>
-
 #include "preload/object/shim.h"
 
 /* Its address identifies a thread. */
@@ -85,9 +83,4 @@ void ccs_wr_batch_update_space(const struct qp *qp)
 	if (qp->wr_batch)
 		qp->wr_batch->space = qp->flow.queue.wr_limit -
 				    (uint32_t)(qp->flow.wr_head - qp->flow.wr_tail);
-}
-
-void ccs_wr_batch_free(struct qp *qp)
-{
-	free(qp->wr_batch);
 }

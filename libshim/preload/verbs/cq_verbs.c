@@ -126,7 +126,7 @@ static bool is_too_small(struct cq *cq, int cqe)
 	if (ccs_cq_is_plain(cq) || cqe <= 0)
 		return false;
 	ccs_lock(&cq->lock);
-	ccs_cq_drain(cq);
+	ccs_drain(cq, true);
 	small = (uint32_t)cqe < ccs_cq_ready_count(cq);
 	ccs_unlock(&cq->lock);
 	return small;

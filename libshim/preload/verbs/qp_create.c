@@ -58,7 +58,6 @@ static bool is_supported_ex(const struct ibv_qp_init_attr_ex *ex)
 static bool is_controllable(const struct request *rq, struct cq **cq, enum ccs_uncontrolled *reason)
 {
 	const struct ibv_qp_init_attr *attr = rq->attr;
-	const struct parent_domain *domain = ccs_parent_domain_find(rq->pd);
 	struct ctx *ctx = rq->ctx;
 
 	*cq = attr->send_cq && attr->send_cq->context == ctx->context
@@ -74,7 +73,7 @@ static bool is_controllable(const struct request *rq, struct cq **cq, enum ccs_u
 		*reason = CCS_UNCONTROLLED_IWARP;
 	else if (!attr->cap.max_send_wr)
 		*reason = CCS_UNCONTROLLED_NO_SEND_QUEUE;
-	else if (domain && !ccs_parent_domain_avoidable(domain))
+	else if (!ccs_parent_domain_is_avoidable(rq->pd))
 		*reason = CCS_UNCONTROLLED_PARENT_DOMAIN;
 	else if (!*cq)
 		*reason = CCS_UNCONTROLLED_UNKNOWN_CQ;
@@ -223,7 +222,7 @@ static struct ibv_qp *create_on_shadow(const struct request *rq, struct cq *cq, 
 		*reason = CCS_UNCONTROLLED_NO_MEMORY;
 		return NULL;
 	}
-	ccs_cq_release_some(cq, s, entries - qp->reserved);
+	ccs_cq_release(cq, s, entries - qp->reserved, false);
 	rq->attr->cap = qp->attr.cap;
 	ccs_parent_domain_enter(qp, rq->pd);
 	ccs_report_add(qp);
@@ -263,7 +262,7 @@ static struct ibv_qp *create_controlled(const struct request *rq)
 	real = create_on_shadow(rq, cq, s, entries, &reason);
 	if (real)
 		return real;
-	ccs_cq_release(cq, s, entries);
+	ccs_cq_release(cq, s, entries, true);
 	return create_uncontrolled(rq, reason);
 }
 

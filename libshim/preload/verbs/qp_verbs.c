@@ -129,7 +129,7 @@ static int modify_to_reset(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 	ccs_qp_ex_install(qp);
 	if (!rc) {
 		ccs_lock(&qp->cq->lock);
-		ccs_cq_drain(qp->cq);
+		ccs_drain(qp->cq, true);
 		ccs_lock(&qp->lock);
 		apply_attr(qp, attr, mask);
 		enter_state(qp, attr);
@@ -212,7 +212,7 @@ static int modify_state(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 	if (mask & IBV_QP_STATE)
 		enter_state(qp, attr);
 	if (qp->state == IBV_QPS_ERR)
-		ccs_emit_flush(qp, &now_ns);
+		ccs_qp_fail(qp);
 	if (qp->state == IBV_QPS_SQD)
 		ccs_emit_in_sqd(qp, &now_ns);
 	ccs_emit_pump(qp, &now_ns);
@@ -316,7 +316,7 @@ static int destroy_qp(struct qp *qp)
 	}
 	ccs_ptrmap_del(&ccs_shim()->qps, qp->real, qp);
 	ccs_lock(&cq->lock);
-	ccs_cq_drain(cq);
+	ccs_drain(cq, true);
 	ccs_registry_remove(qp);
 	ccs_lock(&qp->lock);
 	ccs_report_remove(qp);
@@ -330,7 +330,7 @@ static int destroy_qp(struct qp *qp)
 	ccs_unlock(&cq->lock);
 	ccs_purge_end(&purge, qp->qp_num, qp->id);
 	ccs_qp_feedback_detach(qp);
-	ccs_cq_release(cq, qp->shadow, qp->reserved);
+	ccs_cq_release(cq, qp->shadow, qp->reserved, true);
 	ccs_parent_domain_leave(qp);
 	ccs_qp_put(qp);
 	return 0;
