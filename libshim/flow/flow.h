@@ -279,6 +279,8 @@ static inline bool ccs_flow_wants_entries(const struct ccs_flow *f, unsigned n)
  */
 void ccs_flow_configure(struct ccs_flow *f, const struct ccs_flow_config *conf,
 			const struct ccs_cc_spec *spec, uint64_t now_ns);
+/* The same with the settings that the flow has. */
+void ccs_flow_switch(struct ccs_flow *f, const struct ccs_cc_spec *spec, uint64_t now_ns);
 
 /* The flow uses a port of that line rate, bit/s, from now on: everything is learned again. */
 void ccs_flow_set_line(struct ccs_flow *f, double line_rate, uint64_t now_ns);
@@ -289,11 +291,16 @@ void ccs_flow_set_line(struct ccs_flow *f, double line_rate, uint64_t now_ns);
  */
 float ccs_flow_loss_us(unsigned timeout, double tick_us);
 
-/* Change the state: revokes the budget of the fast path. */
+/* The next WR must go through the gate. */
+static inline void ccs_flow_fastpath_revoke(struct ccs_flow *f)
+{
+	f->budget.wrs = 0;
+}
+
 static inline void ccs_flow_set_state(struct ccs_flow *f, enum ccs_flow_state state)
 {
 	f->state = state;
-	f->budget.wrs = 0;
+	ccs_flow_fastpath_revoke(f);
 }
 
 /* Forget everything queued and in flight (modify to RESET); the rate stays. */
@@ -464,13 +471,6 @@ void ccs_flow_fail(struct ccs_flow *f);
  * or else its WRs are still incomplete. The number ccs_flow_newest() + 1 is not used again.
  */
 void ccs_flow_settle(struct ccs_flow *f, bool succeeded);
-
-/*
- * Use another algorithm from now on. The flow keeps its rate as far as the new algorithm can start
- * from one, and all that is queued, in flight, paced and learned of the path. spec must outlive
- * the flow. Call ccs_flow_next or ccs_flow_wait afterwards: the gate may have opened.
- */
-void ccs_flow_switch(struct ccs_flow *f, const struct ccs_cc_spec *spec, uint64_t now_ns);
 
 /* Continue from this rate, bit/s, learned elsewhere, if the algorithm can. */
 void ccs_flow_set_rate(struct ccs_flow *f, double rate, uint64_t now_ns);

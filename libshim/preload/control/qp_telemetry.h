@@ -13,13 +13,4 @@ void ccs_qp_telemetry_share(struct qp *qp, uint64_t *now_ns);
 /* The period at which the flow wants telemetry, us. */
 uint32_t ccs_qp_telemetry_period_us(const struct ccs_flow *f);
 
-/* Read telemetry before a completion is counted; qp->lock is held. */
-static inline void ccs_qp_telemetry_poll(struct qp *qp)
-{
-	uint64_t now_ns = CCS_TIME_UNKNOWN;
-
-	if (__builtin_expect(qp->has_feedback && qp->feedback.telemetry, 0))
-		ccs_qp_telemetry_read(qp, &now_ns);
-}
-
 #endif

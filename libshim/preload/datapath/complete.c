@@ -192,6 +192,7 @@ retire(struct qp *qp, struct shadow_batch *a, int i, uint64_t *wr, uint64_t *len
 		.ok = wc->status == IBV_WC_SUCCESS,
 		.lost = wc->status == IBV_WC_RETRY_EXC_ERR,
 	};
+	uint64_t now_ns = CCS_TIME_UNKNOWN;
 	const struct ccs_seg *seg;
 	bool delivered;
 
@@ -206,7 +207,8 @@ retire(struct qp *qp, struct shadow_batch *a, int i, uint64_t *wr, uint64_t *len
 		set_time(qp, a, i, seg, &done);
 		done.more = !a->has_timestamps && has_later_timed(qp, a, i);
 	}
-	ccs_qp_telemetry_poll(qp);
+	if (__builtin_expect(qp->has_feedback && qp->feedback.telemetry, 0))
+		ccs_qp_telemetry_read(qp, &now_ns);
 	delivered = ccs_flow_complete(&qp->flow, &done, wr);
 	if (__builtin_expect(qp->flow.rtt.control.now != control, 0))
 		warn_of_control(qp);

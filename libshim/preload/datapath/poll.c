@@ -126,7 +126,7 @@ end_fast_poll(struct cq *cq, struct shadow *s, int got, int done, int n, struct 
 	      uint64_t before_ns)
 {
 	/* If there are several shadow CQs, only s is known to have been empty. */
-	const bool single = ccs_poll_is_single(cq, s);
+	const bool single = !s->next && atomic_load(&cq->shadows) == s;
 	const int more = ccs_poll_batches(cq, s, n - done, wc + done, got - done,
 					  single ? before_ns : CCS_TIME_UNKNOWN);
 
@@ -208,7 +208,7 @@ static __attribute__((noinline)) int poll_in_turn(struct cq *cq, int n, struct i
 	struct shadow *s;
 	int got;
 
-	s = ccs_poll_find_recent(cq);
+	s = cq->recent = ccs_poll_fast_shadow(cq);
 	if (s && !ccs_shadow_is_active(s) && become_idle(cq))
 		return poll_idle(cq, n, wc);
 	if (!s)

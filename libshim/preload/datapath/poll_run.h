@@ -26,40 +26,15 @@ int ccs_poll_first(struct cq *cq, int n, struct ibv_wc *wc);
 int ccs_poll_batches(struct cq *cq, struct shadow *s, int n, struct ibv_wc *wc, int got,
 		     uint64_t before_ns);
 
-/* The first shadow CQ, if a poll is fast; or NULL. */
-static inline struct shadow *ccs_poll_first_shadow(struct cq *cq)
+/* The shadow CQ of a fast poll, or NULL. */
+static inline struct shadow *ccs_poll_fast_shadow(struct cq *cq)
 {
 	struct shadow *s = atomic_load_explicit(&cq->shadows, memory_order_acquire);
 
 	if (!atomic_load_explicit(&cq->fast, memory_order_relaxed) ||
 	    atomic_load_explicit(&cq->broken, memory_order_relaxed) || ccs_cq_ready_count(cq))
 		return NULL;
-	return s;
-}
-
-/* The shadow CQ of a fast poll, or NULL. */
-static inline struct shadow *ccs_poll_fast_shadow(struct cq *cq)
-{
-	struct shadow *s = ccs_poll_first_shadow(cq);
-
 	return s && __builtin_expect(s->next != NULL, 0) ? ccs_poll_only_active(s) : s;
-}
-
-/*
- * The same, for the polls that follow: if it has fewer completions than wanted,
- * ccs_poll_is_another_active() says whether the others must be polled as well. They are checked
- * with the application's own CQ at the latest.
- */
-static inline struct shadow *ccs_poll_find_recent(struct cq *cq)
-{
-	cq->recent = ccs_poll_fast_shadow(cq);
-	return cq->recent;
-}
-
-/* Whether the CQ has no shadow CQ but s. */
-static inline bool ccs_poll_is_single(const struct cq *cq, const struct shadow *s)
-{
-	return !s->next && atomic_load_explicit(&cq->shadows, memory_order_relaxed) == s;
 }
 
 /* As ccs_emit_pump_and_unlock(). While the time is unknown, most QPs need no pump. */

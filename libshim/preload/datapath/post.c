@@ -226,10 +226,17 @@ static __attribute__((noinline)) bool accept_other(struct qp *qp, struct ibv_sen
 static inline __attribute__((always_inline)) bool
 accept_lone(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr *wqe)
 {
+	bool accepted;
+
 	if (__builtin_expect(!is_signalled(qp, wr), 0))
-		return accept_other(qp, wr, CCS_RUN_UNSIGNALLED, wqe);
-	return accept_single(qp, wr, CCS_RUN_SIGNALED, wqe) ||
-	       (wr->opcode == IBV_WR_RDMA_READ && accept_other(qp, wr, CCS_RUN_READ, wqe));
+		accepted = accept_other(qp, wr, CCS_RUN_UNSIGNALLED, wqe);
+	else
+		accepted = accept_single(qp, wr, CCS_RUN_SIGNALED, wqe) ||
+			   (wr->opcode == IBV_WR_RDMA_READ &&
+			    accept_other(qp, wr, CCS_RUN_READ, wqe));
+	if (!accepted) /* it is in no run */
+		ccs_flow_fastpath_revoke(&qp->flow);
+	return accepted;
 }
 
 /* One doorbell's worth of segments. */

@@ -45,7 +45,6 @@ static const struct { const char *name; double q; } quantiles[] = {
 	{ "min", 0 }, { "p50", 0.5 }, { "p90", 0.9 }, { "p99", 0.99 }, { "max", 1 },
 };
 
-static const char *const modes[] = { "off", "observe", "enforce" };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct qp *live;
 static struct qp_record *gone, **gone_end = &gone;
@@ -139,7 +138,7 @@ static void write_configured(struct ccs_json *j, const struct qp_record *f)
 	const struct ccs_policy *p = f->policy;
 
 	ccs_json_object(j, "asked");
-	ccs_json_str(j, "mode", modes[p->configured.mode]);
+	ccs_json_str(j, "mode", ccs_mode_names[p->configured.mode]);
 	ccs_json_str(j, "cc", p->configured.cc);
 	ccs_json_end(j);
 	if (!p->feedback_needs)
@@ -194,7 +193,7 @@ static bool write_all(FILE *file)
 	ccs_json_str(&j, "program", program_invocation_short_name);
 	ccs_json_int(&j, "pid", getpid());
 	ccs_job_json(&j, ccs_job());
-	ccs_json_str(&j, "mode", modes[ccs_shim()->options.mode]);
+	ccs_json_str(&j, "mode", ccs_mode_names[ccs_shim()->options.mode]);
 	write_uncontrolled(&j);
 	write_missing_feedback(&j);
 	ccs_json_uint(&j, "qps_omitted", omitted);
