@@ -293,8 +293,6 @@ libccshim_la_SOURCES = \
 	libshim/preload/cq/shadow_cq.h \
 	libshim/preload/datapath/accept.c \
 	libshim/preload/datapath/accept.h \
-	libshim/preload/datapath/arm.c \
-	libshim/preload/datapath/arm.h \
 	libshim/preload/datapath/bind.c \
 	libshim/preload/datapath/complete.c \
 	libshim/preload/datapath/complete.h \
@@ -321,7 +319,6 @@ libccshim_la_SOURCES = \
 	libshim/preload/object/clock.c \
 	libshim/preload/object/clock.h \
 	libshim/preload/object/context.c \
-	libshim/preload/object/context.h \
 	libshim/preload/object/cq_record.h \
 	libshim/preload/object/ctx.h \
 	libshim/preload/object/last_thread.c \
@@ -367,7 +364,6 @@ libccshim_la_SOURCES = \
 	libshim/preload/verbs/qp_ex.c \
 	libshim/preload/verbs/qp_verbs.c \
 	libshim/preload/verbs/setup.c \
-	libshim/preload/verbs/setup.h \
 	libshim/preload/verbs/verbs.h
 # libibverbs must be among our own dependencies: RTLD_NEXT finds nothing when the
 # application only dlopens it. Nothing else is linked. It stays when an application

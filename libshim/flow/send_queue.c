@@ -59,18 +59,24 @@ void ccs_send_queue_destroy(struct ccs_flow *f)
 	f->queue.ring = NULL;
 }
 
-void ccs_flow_reset(struct ccs_flow *f)
+/* No segment is in flight any more. */
+static void forget_segments(struct ccs_flow *f)
 {
-	f->wr_tail = f->wr_next = f->wr_head;
-	ccs_flow_set_withheld(f, 0);
 	f->seg_tail = f->seg_head;
-	f->next_offset = 0;
 	f->inflight = 0;
 	f->reads.outstanding = 0;
 	f->timed = 0;
 	f->internal = 0;
 	f->unsignalled = 0;
 	f->unsignalled_bytes = 0;
+}
+
+void ccs_flow_reset(struct ccs_flow *f)
+{
+	f->wr_tail = f->wr_next = f->wr_head;
+	ccs_flow_set_withheld(f, 0);
+	f->next_offset = 0;
+	forget_segments(f);
 	f->gated_since_ns = 0;
 	f->state = CCS_FLOW_RUN;
 	ccs_pacing_forget(&f->gate.pacing);
@@ -593,13 +599,8 @@ void ccs_flow_settle(struct ccs_flow *f, bool succeeded)
 	}
 	for (uint64_t n = f->seg_tail; n < f->seg_head; n++)
 		fill_entry(f, ccs_flow_seg(f, n));
-	f->seg_tail = ++f->seg_head;
-	f->inflight = 0;
-	f->internal = 0;
-	f->reads.outstanding = 0;
-	f->timed = 0;
-	f->unsignalled = 0;
-	f->unsignalled_bytes = 0;
+	f->seg_head++;
+	forget_segments(f);
 }
 
 const struct ccs_seg *ccs_flow_complete_read(struct ccs_flow *f, uint32_t number)

@@ -11,7 +11,6 @@
 #include "base/cacheline.h"
 #include "observe/log.h"
 #include "preload/cq/shadow_cq.h"
-#include "preload/object/context.h"
 #include "preload/object/ptrmap.h"
 #include "preload/object/registry.h"
 #include "preload/object/shim.h"

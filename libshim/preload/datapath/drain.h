@@ -15,5 +15,11 @@ void ccs_drain_deliver(struct cq *cq, struct shadow_batch *a, int n);
 void ccs_drain_notify(struct cq *cq);
 /* Many polls of s were empty: omit them until one of its QPs has WQEs in flight. */
 void ccs_drain_try_to_rest(struct cq *cq, struct shadow *s);
+/* The application requests an event. */
+void ccs_drain_arm(struct cq *cq, bool solicited_only);
+/* The application gets an event of that shadow CQ; NULL: of the application's CQ. */
+void ccs_drain_take_event(struct cq *cq, const struct shadow *s);
+/* It has polled, and found a completion or not: whether the last event has ended its request. */
+void ccs_drain_end_poll(struct cq *cq, bool found);
 
 #endif

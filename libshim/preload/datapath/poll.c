@@ -2,7 +2,6 @@
 /* The application's polls: its CQ and the shadow CQs are merged. */
 #include "preload/datapath/poll.h"
 
-#include "preload/datapath/arm.h"
 #include "preload/datapath/complete.h"
 #include "preload/datapath/drain.h"
 #include "preload/datapath/mailbox.h"
@@ -94,7 +93,7 @@ static __attribute__((noinline)) int poll_and_unlock(struct cq *cq, int n, struc
 	const uint64_t before_ns = cq->polled_ns;
 	const int got = merge(cq, n, wc);
 
-	ccs_cq_end_poll(cq, got > 0);
+	ccs_drain_end_poll(cq, got > 0);
 	return unlock_after_poll(cq, got, before_ns);
 }
 

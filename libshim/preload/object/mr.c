@@ -6,7 +6,7 @@
 
 #include "base/lock.h"
 #include "observe/log.h"
-#include "preload/object/context.h"
+#include "preload/object/shim.h"
 #include "preload/object/real.h"
 
 struct ccs_mr {

@@ -15,14 +15,12 @@
 #include "preload/datapath/poll.h"
 #include "preload/datapath/post.h"
 #include "preload/datapath/qp.h"
-#include "preload/object/context.h"
 #include "preload/object/parent_domain.h"
 #include "preload/object/provider.h"
 #include "preload/object/ptrmap.h"
 #include "preload/object/real.h"
 #include "preload/object/registry.h"
 #include "preload/object/shim.h"
-#include "preload/verbs/setup.h"
 
 static int hook_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {

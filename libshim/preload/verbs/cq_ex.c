@@ -13,7 +13,6 @@
 
 #include "base/cacheline.h"
 #include "preload/cq/cq.h"
-#include "preload/datapath/arm.h"
 #include "preload/datapath/complete.h"
 #include "preload/datapath/drain.h"
 #include "preload/datapath/mailbox.h"
@@ -231,7 +230,7 @@ static int next_completion(struct cq *cq, struct ibv_poll_cq_attr *attr)
 static void end_batch(struct cq *cq, bool found)
 {
 	ccs_lock(&cq->lock);
-	ccs_cq_end_poll(cq, found && !(cq->ex->exhausted && ccs_cq_ready_count(cq)));
+	ccs_drain_end_poll(cq, found && !(cq->ex->exhausted && ccs_cq_ready_count(cq)));
 	ccs_unlock(&cq->lock);
 }
 

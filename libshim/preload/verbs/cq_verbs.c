@@ -7,7 +7,6 @@
 #include "preload/cq/cq.h"
 #include "preload/cq/notify.h"
 #include "preload/cq/shadow_cq.h"
-#include "preload/datapath/arm.h"
 #include "preload/datapath/drain.h"
 #include "preload/object/memlock.h"
 #include "preload/object/ptrmap.h"
@@ -112,7 +111,7 @@ int ccs_cq_notify(struct cq *cq, int solicited_only)
 
 	if (!rc && cq->channel && !ccs_forked()) {
 		ccs_lock(&cq->lock);
-		ccs_cq_arm(cq, solicited_only);
+		ccs_drain_arm(cq, solicited_only);
 		ccs_unlock(&cq->lock);
 	}
 	return rc;

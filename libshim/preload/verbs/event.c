@@ -4,7 +4,7 @@
  * passed to the CQ that raised the event.
  */
 #include "preload/cq/cq.h"
-#include "preload/datapath/arm.h"
+#include "preload/datapath/drain.h"
 #include "preload/object/real.h"
 #include "preload/object/shim.h"
 
@@ -37,7 +37,7 @@ HOOK int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **ibcq
 		cq->woken = true;
 		cq->idle_polls = 0;
 	}
-	ccs_cq_take_event(cq, s);
+	ccs_drain_take_event(cq, s);
 	ccs_unlock(&cq->lock);
 	return rc;
 }

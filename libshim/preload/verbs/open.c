@@ -11,7 +11,6 @@
 #include "preload/object/real.h"
 #include "preload/object/shim.h"
 #include "preload/report/uncontrolled.h"
-#include "preload/verbs/setup.h"
 #include "preload/verbs/verbs.h"
 
 struct ibv_context *verbs_open_device(struct ibv_device *device, void *private_data);

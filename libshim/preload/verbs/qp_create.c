@@ -9,7 +9,6 @@
 #include "preload/cq/cq.h"
 #include "preload/datapath/qp.h"
 #include "preload/object/clock.h"
-#include "preload/object/context.h"
 #include "preload/object/parent_domain.h"
 #include "preload/object/ptrmap.h"
 #include "preload/object/real.h"

@@ -4,6 +4,12 @@
 /* What the files of verbs/ need of each other. */
 #include "preload/object/qp_record.h"
 
+/*
+ * Whether this process controls anything. Reads the configuration on first use. False in a child,
+ * and in a plug-in's constructor, which runs during set-up.
+ */
+bool ccs_shim_on(void);
+
 /* context_ops.c: replace the public functions of a context by ours. */
 void ccs_context_attach(struct ibv_context *context);
 
