@@ -282,13 +282,11 @@ libccshim_la_SOURCES = \
 	libshim/preload/control/qp_telemetry.h \
 	libshim/preload/control/traffic_class.c \
 	libshim/preload/control/traffic_class.h \
-	libshim/preload/cq/broken.h \
 	libshim/preload/cq/cq.c \
 	libshim/preload/cq/cq.h \
 	libshim/preload/cq/notify.c \
 	libshim/preload/cq/notify.h \
 	libshim/preload/cq/purge.c \
-	libshim/preload/cq/purge.h \
 	libshim/preload/cq/shadow_cq.c \
 	libshim/preload/cq/shadow_cq.h \
 	libshim/preload/datapath/accept.c \
@@ -302,7 +300,6 @@ libccshim_la_SOURCES = \
 	libshim/preload/datapath/emit.h \
 	libshim/preload/datapath/linger.c \
 	libshim/preload/datapath/linger.h \
-	libshim/preload/datapath/mailbox.h \
 	libshim/preload/datapath/pacer_thread.c \
 	libshim/preload/datapath/pacer_thread.h \
 	libshim/preload/datapath/poll.c \
@@ -346,8 +343,6 @@ libccshim_la_SOURCES = \
 	libshim/preload/report/publish.h \
 	libshim/preload/report/report.c \
 	libshim/preload/report/report.h \
-	libshim/preload/report/uncontrolled.c \
-	libshim/preload/report/uncontrolled.h \
 	libshim/preload/settings/qp_config.c \
 	libshim/preload/settings/qp_config.h \
 	libshim/preload/settings/set_request.c \

@@ -8,7 +8,6 @@
 #include "flow/run.h"
 #include "observe/log.h"
 #include "preload/control/qp_telemetry.h"
-#include "preload/cq/broken.h"
 #include "preload/cq/cq.h"
 #include "preload/cq/notify.h"
 #include "preload/cq/shadow_cq.h"

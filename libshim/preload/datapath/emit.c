@@ -11,13 +11,13 @@
 #include "cc/minmax.h"
 #include "observe/log.h"
 #include "preload/control/qp_feedback.h"
-#include "preload/cq/broken.h"
+#include "preload/cq/cq.h"
 #include "preload/datapath/pacer_thread.h"
 #include "preload/datapath/wr.h"
 #include "preload/object/real.h"
 #include "preload/object/shim.h"
 #include "preload/report/publish.h"
-#include "preload/report/uncontrolled.h"
+#include "preload/report/report.h"
 
 /* WQEs per doorbell: fewer than of a post, because a poll on a small stack also emits. */
 enum { EMIT_BATCH = CCS_BATCH / 2 };
@@ -88,7 +88,6 @@ static void note_held(struct qp *qp, uint64_t now_ns)
 	qp->held.us = us < UINT16_MAX ? (uint16_t)us : UINT16_MAX;
 }
 
-/* Emit until the gate closes. Returns the device's error code, and in *refused the WR. */
 int ccs_emit(struct qp *qp, uint64_t *now_ns, uint64_t *refused)
 {
 	struct doorbell b;

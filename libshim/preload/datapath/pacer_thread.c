@@ -18,7 +18,6 @@
 #include "observe/log.h"
 #include "preload/datapath/drain.h"
 #include "preload/datapath/emit.h"
-#include "preload/datapath/mailbox.h"
 #include "preload/datapath/qp.h"
 #include "preload/object/clock.h"
 

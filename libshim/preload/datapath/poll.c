@@ -4,7 +4,6 @@
 
 #include "preload/datapath/complete.h"
 #include "preload/datapath/drain.h"
-#include "preload/datapath/mailbox.h"
 #include "preload/datapath/pacer_thread.h"
 #include "preload/datapath/poll_run.h"
 

@@ -15,7 +15,6 @@
 #include "preload/cq/cq.h"
 #include "preload/datapath/complete.h"
 #include "preload/datapath/drain.h"
-#include "preload/datapath/mailbox.h"
 #include "preload/datapath/pacer_thread.h"
 #include "preload/datapath/poll.h"
 #include "preload/object/provider.h"

@@ -13,7 +13,7 @@
 #include "preload/cq/cq.h"
 #include "preload/datapath/qp.h"
 #include "preload/object/real.h"
-#include "preload/report/uncontrolled.h"
+#include "preload/report/report.h"
 #include "preload/verbs/verbs.h"
 
 #define MLX5 "libmlx5.so.1"

@@ -10,7 +10,7 @@
 #include "preload/object/qp_record.h"
 #include "preload/object/real.h"
 #include "preload/object/shim.h"
-#include "preload/report/uncontrolled.h"
+#include "preload/report/report.h"
 #include "preload/verbs/verbs.h"
 
 struct ibv_context *verbs_open_device(struct ibv_device *device, void *private_data);

@@ -17,7 +17,6 @@
 #include "preload/object/wr_batch.h"
 #include "preload/report/publish.h"
 #include "preload/report/report.h"
-#include "preload/report/uncontrolled.h"
 #include "preload/settings/qp_config.h"
 #include "preload/verbs/verbs.h"
 
