@@ -177,9 +177,9 @@ struct ccs_flow {
 		bool draining : 1;       /* the queue that ended slow start drains */
 	} ramp;                          /* copies of slow start's state */
 	struct {
-		uint8_t losses : 3;      /* recent losses */
-		uint8_t base_samples : 4;      /* samples of the base RTT, up to CCS_RTT_BASE_SAMPLES */
-		uint8_t imprecise_samples : 4; /* samples too imprecise for it, up to the same */
+		uint8_t losses;          /* recent losses */
+		uint8_t base_samples;    /* samples of the base RTT, up to CCS_RTT_BASE_SAMPLES */
+		uint8_t imprecise_samples; /* samples too imprecise for it, up to the same */
 	} learned;
 	uint32_t timed_sent;             /* lower half of `sent` at the last timed segment */
 	uint64_t gated_since_ns;         /* 0: no WR is waiting */

@@ -235,13 +235,15 @@ static uint64_t release_due_ns(const struct ccs_flow *f, uint64_t now_ns)
 	return ccs_flow_rate(f) == INFINITY ? now_ns : ccs_pacing_due_ns(&f->gate.pacing, now_ns);
 }
 
-/* Sparsely timed WRs at line rate are paced only if the time is known anyway. */
-static bool is_gate_open(const struct ccs_flow *f, uint64_t len, uint64_t now_ns)
+static bool is_gated(const struct ccs_flow *f)
 {
-	if (f->state == CCS_FLOW_FLUSH || !f->user.enforce || f->skip_gate)
-		return true;
-	return ccs_flow_window_open(f, len) &&
-	       (now_ns == CCS_TIME_UNKNOWN || release_due_ns(f, now_ns) <= now_ns);
+	return f->state != CCS_FLOW_FLUSH && f->user.enforce && !f->skip_gate;
+}
+
+/* Sparsely timed WRs at line rate are paced only if the time is known anyway. */
+static bool is_due(const struct ccs_flow *f, uint64_t now_ns)
+{
+	return now_ns == CCS_TIME_UNKNOWN || release_due_ns(f, now_ns) <= now_ns;
 }
 
 /*
@@ -390,7 +392,7 @@ static struct ccs_seg *fill_segment(struct ccs_flow *f, const struct ccs_wr *wr,
 	return seg;
 }
 
-/* Whether the completion is the WR's, and changes nothing that a READ or a failure would. */
+/* If it is not timed, its completion may be in a run (run.h). */
 static bool is_whole(const struct ccs_seg *seg)
 {
 	const uint32_t mask = CCS_WR_SIGNALED | CCS_WR_READ;
@@ -401,6 +403,7 @@ static bool is_whole(const struct ccs_seg *seg)
 const struct ccs_seg *ccs_flow_next(struct ccs_flow *f, uint64_t *now_ns, ccs_flow_clock *clock)
 {
 	const struct ccs_wr *wr = ccs_flow_wr(f, f->wr_next);
+	const bool gated = is_gated(f);
 	struct ccs_seg *seg;
 	bool split, sparse;
 	uint64_t len;
@@ -414,13 +417,13 @@ const struct ccs_seg *ccs_flow_next(struct ccs_flow *f, uint64_t *now_ns, ccs_fl
 	if (!sparse)
 		ccs_flow_cc_fire_timers(f, time_of(now_ns, clock));
 	len = next_len(f, wr, split);
-	if (!is_gate_open(f, len, *now_ns))
+	if (gated && !(ccs_flow_window_open(f, len) && is_due(f, *now_ns)))
 		return NULL;
 	seg = fill_segment(f, wr, len);
 	if (!sparse || needs_time(f, seg)) {
-		if (*now_ns == CCS_TIME_UNKNOWN && !is_gate_open(f, len, time_of(now_ns, clock)))
+		if (*now_ns == CCS_TIME_UNKNOWN && gated && !is_due(f, time_of(now_ns, clock)))
 			return NULL;
-		time_segment(f, seg, *now_ns);
+		time_segment(f, seg, time_of(now_ns, clock));
 	} else if (is_whole(seg)) {
 		seg->flags |= CCS_WR_WHOLE;
 	}

@@ -103,7 +103,8 @@ void ccs_drain_try_to_rest(struct cq *cq, struct shadow *s)
  * Returns a time after which the CQ was seen empty, if the clock was read: the time before the last
  * poll, because this thread may have lost the CPU after it. If it was not, *emptied becomes false.
  */
-static inline uint64_t drain_shadow(struct cq *cq, struct shadow *s, bool all, bool *emptied)
+static inline __attribute__((always_inline)) uint64_t
+drain_shadow(struct cq *cq, struct shadow *s, bool all, bool *emptied)
 {
 	struct shadow_batch a;
 

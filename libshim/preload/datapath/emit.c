@@ -91,23 +91,16 @@ static void note_held(struct qp *qp, uint64_t now_ns)
 int ccs_emit(struct qp *qp, uint64_t *now_ns, uint64_t *refused)
 {
 	struct doorbell b;
+	int rc = 0;
 
 	do {
-		struct ibv_send_wr *bad = NULL;
-		int rc;
-
 		fill_batch(qp, &b, now_ns);
-		if (b.n)
-			ccs_notify_before_post(qp);
 		if (b.n && qp->flow.gated_since_ns)
 			note_held(qp, ccs_now(now_ns));
-		rc = b.n ? ccs_emit_to_device(qp, b.wr, &bad) : 0;
-		if (rc) {
-			*refused = ccs_emit_return(qp, b.first, b.wr, bad);
-			return rc;
-		}
-	} while (b.n == EMIT_BATCH);
-	return 0;
+		if (b.n)
+			rc = ccs_emit_doorbell(qp, b.first, b.wr, refused);
+	} while (!rc && b.n == EMIT_BATCH);
+	return rc;
 }
 
 /*

@@ -63,6 +63,20 @@ static inline int ccs_emit_to_device(struct qp *qp, struct ibv_send_wr *wr,
 	return qp->ctx->real.post_send(qp->real, wr, bad);
 }
 
+/* Post WQEs, of segments from that number on. Returns as ccs_emit(). */
+static inline int ccs_emit_doorbell(struct qp *qp, uint64_t first, struct ibv_send_wr *wqes,
+				    uint64_t *refused)
+{
+	struct ibv_send_wr *bad = NULL;
+	int rc;
+
+	ccs_notify_before_post(qp);
+	rc = ccs_emit_to_device(qp, wqes, &bad);
+	if (__builtin_expect(rc, 0))
+		*refused = ccs_emit_return(qp, first, wqes, bad);
+	return rc;
+}
+
 /* The device counts its entries in another way than we do: completions will free some. */
 static inline bool ccs_emit_is_full(const struct qp *qp, int rc, uint64_t refused)
 {

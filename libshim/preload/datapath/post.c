@@ -286,24 +286,16 @@ static inline struct ibv_send_wr *fill_at_once(struct qp *qp, struct ibv_send_wr
 static inline int post_at_once(struct qp *qp, struct ccs_post_outcome *o, uint64_t *now_ns)
 {
 	struct doorbell b;
+	int rc = 0;
 
 	if (qp->flow.state != CCS_FLOW_RUN || qp->state < IBV_QPS_RTS || qp->resumed)
 		return 0;
 	do {
-		struct ibv_send_wr *bad = NULL;
-		int rc;
-
 		o->left = fill_at_once(qp, o->left, &b, now_ns);
-		if (!b.n)
-			return 0;
-		ccs_notify_before_post(qp);
-		rc = ccs_emit_to_device(qp, b.wr, &bad);
-		if (__builtin_expect(rc, 0)) {
-			o->refused = ccs_emit_return(qp, b.first, b.wr, bad);
-			return rc;
-		}
-	} while (o->left && b.n == CCS_BATCH);
-	return 0;
+		if (b.n)
+			rc = ccs_emit_doorbell(qp, b.first, b.wr, &o->refused);
+	} while (!rc && o->left && b.n == CCS_BATCH);
+	return rc;
 }
 
 bool ccs_post_accept(struct qp *qp, struct ibv_send_wr *wr, struct ccs_post_outcome *o,
