@@ -235,11 +235,6 @@ static uint64_t release_due_ns(const struct ccs_flow *f, uint64_t now_ns)
 	return ccs_flow_rate(f) == INFINITY ? now_ns : ccs_pacing_due_ns(&f->gate.pacing, now_ns);
 }
 
-static bool is_gated(const struct ccs_flow *f)
-{
-	return f->state != CCS_FLOW_FLUSH && f->user.enforce && !f->skip_gate;
-}
-
 /* Sparsely timed WRs at line rate are paced only if the time is known anyway. */
 static bool is_due(const struct ccs_flow *f, uint64_t now_ns)
 {
@@ -403,7 +398,7 @@ static bool is_whole(const struct ccs_seg *seg)
 const struct ccs_seg *ccs_flow_next(struct ccs_flow *f, uint64_t *now_ns, ccs_flow_clock *clock)
 {
 	const struct ccs_wr *wr = ccs_flow_wr(f, f->wr_next);
-	const bool gated = is_gated(f);
+	const bool gated = f->state != CCS_FLOW_FLUSH && f->user.enforce && !f->skip_gate;
 	struct ccs_seg *seg;
 	bool split, sparse;
 	uint64_t len;

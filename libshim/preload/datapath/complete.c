@@ -82,12 +82,6 @@ static bool has_later_timed(const struct qp *qp, const struct shadow_batch *a, i
 	return false;
 }
 
-/* Whether all segments in flight are unsignalled: their success yields no completion. */
-static bool all_unsignalled(const struct ccs_flow *f)
-{
-	return f->seg_tail + f->unsignalled >= f->seg_head;
-}
-
 /* `reserved` entries are for others. */
 static void flush_wrs(struct cq *cq, struct qp *qp, uint32_t reserved)
 {
@@ -125,7 +119,7 @@ complete_broken(struct cq *cq, struct qp *qp, uint32_t reserved, uint64_t empty_
 	if (f->seg_tail < f->seg_head || !qp->failure.flush_seen) {
 		if (!qp->failure.deadline_ns || empty_ns < qp->failure.deadline_ns)
 			return true;
-		ccs_flow_settle(f, all_unsignalled(f));
+		ccs_flow_settle(f, f->seg_tail + f->unsignalled >= f->seg_head);
 		qp->failure.marker_posted = false;
 		qp->failure.flush_seen = true;
 	}

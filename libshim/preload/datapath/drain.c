@@ -70,12 +70,6 @@ void ccs_drain_deliver(struct cq *cq, struct shadow_batch *a, int n)
 	}
 }
 
-/* Whether a poll has what the caller wants: its array is full, or without one, any completion. */
-static bool has_enough(const struct cq *cq)
-{
-	return cq->out ? !cq->out_space : ccs_cq_ready_count(cq) > 0;
-}
-
 /*
  * Polls have been empty for a while: unless a QP has WQEs in flight, do not poll until one is
  * posted. A thread that posts takes the QP's lock after this thread and ends the rest, or its WQE
@@ -128,7 +122,8 @@ drain_shadow(struct cq *cq, struct shadow *s, bool all, bool *emptied)
 			ccs_drain_try_to_rest(cq, s);
 		if (n < want)
 			return before_ns;
-		if (!all && has_enough(cq))
+		/* The caller's array is full, or without one, there is any completion. */
+		if (!all && (cq->out ? !cq->out_space : ccs_cq_ready_count(cq) > 0))
 			break;
 	}
 	*emptied = false;

@@ -29,12 +29,6 @@ void ccs_wr_batch_continue(struct wr_batch *b)
 		atomic_store_explicit(&b->owner, &self, memory_order_relaxed);
 }
 
-static void release(struct wr_batch *b)
-{
-	atomic_store_explicit(&b->owner, NULL, memory_order_relaxed);
-	ccs_unlock(&b->lock);
-}
-
 void ccs_wr_batch_lock(const struct qp *qp)
 {
 	struct wr_batch *b = batch_of(qp);
@@ -49,10 +43,14 @@ void ccs_wr_batch_unlock(const struct qp *qp)
 {
 	struct wr_batch *b = batch_of(qp);
 
-	if (b && b->depth)
+	if (!b)
+		return;
+	if (b->depth) {
 		b->depth--;
-	else if (b)
-		release(b);
+		return;
+	}
+	atomic_store_explicit(&b->owner, NULL, memory_order_relaxed);
+	ccs_unlock(&b->lock);
 }
 
 void ccs_wr_batch_lock_to_modify(const struct qp *qp)

@@ -118,12 +118,6 @@ static struct ibv_qp *create_real(const struct request *rq, struct shadow *s, ui
 	return qp;
 }
 
-/* The depth that the application is given: the same as without the shim, if the device grants it. */
-static uint32_t depth_of_app(const struct request *rq, const struct ibv_qp_cap *cap)
-{
-	return ccs_qp_bare_depth(rq->ctx, rq->attr->cap.max_send_wr, cap->max_send_wr);
-}
-
 /* cap: as granted by the device. entries: reserved in the shadow CQ. */
 static int init_flow(struct qp *qp, const struct ibv_qp_cap *cap, uint32_t entries)
 {
@@ -164,7 +158,9 @@ static struct qp *make_record(struct ibv_qp *real, const struct request *rq, str
 	qp->state = IBV_QPS_RESET;
 	qp->early = true;
 	qp->attr.cap = *cap;
-	qp->attr.cap.max_send_wr = depth_of_app(rq, cap);
+	/* The application gets the same depth as without the shim, if the device grants it. */
+	qp->attr.cap.max_send_wr = ccs_qp_bare_depth(rq->ctx, attr->cap.max_send_wr,
+						     cap->max_send_wr);
 	qp->may_split = ccs_policy_may_split();
 	qp->policy = ccs_policy_default();
 	ccs_policy_warn_missing_feedback(qp->policy);
