@@ -125,8 +125,6 @@ ccs_core_sources = \
 	libshim/flow/rtt_outlier.c \
 	libshim/flow/rtt_outlier.h \
 	libshim/flow/run.h \
-	libshim/flow/segment.c \
-	libshim/flow/segment.h \
 	libshim/flow/send_queue.c \
 	libshim/flow/send_queue.h \
 	libshim/flow/slow_start.c \
@@ -285,19 +283,15 @@ libccshim_la_SOURCES = \
 	libshim/preload/control/qp_telemetry.h \
 	libshim/preload/control/traffic_class.c \
 	libshim/preload/control/traffic_class.h \
-	libshim/preload/cq/broken.h \
 	libshim/preload/cq/cq.c \
 	libshim/preload/cq/cq.h \
 	libshim/preload/cq/notify.c \
 	libshim/preload/cq/notify.h \
 	libshim/preload/cq/purge.c \
-	libshim/preload/cq/purge.h \
 	libshim/preload/cq/shadow_cq.c \
 	libshim/preload/cq/shadow_cq.h \
 	libshim/preload/datapath/accept.c \
 	libshim/preload/datapath/accept.h \
-	libshim/preload/datapath/arm.c \
-	libshim/preload/datapath/arm.h \
 	libshim/preload/datapath/bind.c \
 	libshim/preload/datapath/complete.c \
 	libshim/preload/datapath/complete.h \
@@ -307,13 +301,10 @@ libccshim_la_SOURCES = \
 	libshim/preload/datapath/emit.h \
 	libshim/preload/datapath/linger.c \
 	libshim/preload/datapath/linger.h \
-	libshim/preload/datapath/mailbox.h \
 	libshim/preload/datapath/pacer_thread.c \
 	libshim/preload/datapath/pacer_thread.h \
 	libshim/preload/datapath/poll.c \
 	libshim/preload/datapath/poll.h \
-	libshim/preload/datapath/poll_ex.c \
-	libshim/preload/datapath/poll_ex.h \
 	libshim/preload/datapath/poll_run.c \
 	libshim/preload/datapath/poll_run.h \
 	libshim/preload/datapath/post.c \
@@ -326,7 +317,6 @@ libccshim_la_SOURCES = \
 	libshim/preload/object/clock.c \
 	libshim/preload/object/clock.h \
 	libshim/preload/object/context.c \
-	libshim/preload/object/context.h \
 	libshim/preload/object/cq_record.h \
 	libshim/preload/object/ctx.h \
 	libshim/preload/object/last_thread.c \
@@ -350,39 +340,27 @@ libccshim_la_SOURCES = \
 	libshim/preload/object/shim.h \
 	libshim/preload/object/wr_batch.c \
 	libshim/preload/object/wr_batch.h \
-	libshim/preload/report/control_warning.c \
-	libshim/preload/report/control_warning.h \
 	libshim/preload/report/publish.c \
 	libshim/preload/report/publish.h \
 	libshim/preload/report/report.c \
 	libshim/preload/report/report.h \
-	libshim/preload/report/uncontrolled.c \
-	libshim/preload/report/uncontrolled.h \
 	libshim/preload/settings/qp_config.c \
 	libshim/preload/settings/qp_config.h \
 	libshim/preload/settings/set_request.c \
 	libshim/preload/settings/set_request.h \
 	libshim/preload/verbs/context_ops.c \
-	libshim/preload/verbs/context_ops.h \
 	libshim/preload/verbs/cq_ex.c \
-	libshim/preload/verbs/cq_ex.h \
 	libshim/preload/verbs/cq_verbs.c \
-	libshim/preload/verbs/cq_verbs.h \
 	libshim/preload/verbs/direct.c \
 	libshim/preload/verbs/dlopen.c \
 	libshim/preload/verbs/event.c \
-	libshim/preload/verbs/event.h \
-	libshim/preload/verbs/hooks.c \
 	libshim/preload/verbs/open.c \
-	libshim/preload/verbs/open.h \
+	libshim/preload/verbs/pd_verbs.c \
 	libshim/preload/verbs/qp_create.c \
-	libshim/preload/verbs/qp_create.h \
 	libshim/preload/verbs/qp_ex.c \
-	libshim/preload/verbs/qp_ex.h \
 	libshim/preload/verbs/qp_verbs.c \
-	libshim/preload/verbs/qp_verbs.h \
 	libshim/preload/verbs/setup.c \
-	libshim/preload/verbs/setup.h
+	libshim/preload/verbs/verbs.h
 # libibverbs must be among our own dependencies: RTLD_NEXT finds nothing when the
 # application only dlopens it. Nothing else is linked. It stays when an application
 # closes it that opened it: contexts point to it. The dynamic linker binds all functions at the

@@ -14,7 +14,7 @@
 #include "config/filename.h"
 #include "feedback/ipc.h"
 
-static const char *const modes[] = { "off", "observe", "enforce", NULL };
+const char *const ccs_mode_names[] = { "off", "observe", "enforce", NULL };
 static const char *const deepbinds[] = { "clear", "keep", NULL };
 static const char *const agent_threads[] = { "auto", "y", "n", NULL };
 static const char *const fallbacks[] = { "auto", "timely", "swift", "hold", "open", NULL };
@@ -68,7 +68,7 @@ static int check_stats_dir(const char *text, char *err, size_t errlen)
 	"process ID."
 
 const struct ccs_opt ccs_opt_table[] = {
-	{ .name = "mode", .type = CCS_OPT_ENUM, .def = "enforce", .choices = modes, QP_AT(mode),
+	{ .name = "mode", .type = CCS_OPT_ENUM, .def = "enforce", .choices = ccs_mode_names, QP_AT(mode),
 	  .doc = "What the shim does: nothing (off), measure and count only (observe), or "
 		 "also pace traffic to the algorithm's rate (enforce). Use observe to see "
 		 "what would be measured without changing the traffic." },
