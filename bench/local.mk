@@ -18,6 +18,8 @@ bench_libbench_la_SOURCES = \
 	bench/ccbench/place/spawn.h \
 	bench/ccbench/traffic/xchg.c \
 	bench/ccbench/traffic/xchg.h \
+	bench/common/jobs.c \
+	bench/common/jobs.h \
 	bench/common/progress.c \
 	bench/common/progress.h \
 	bench/ccbench/scenario/repeats.c \
@@ -200,9 +202,12 @@ EXTRA_DIST += bench/scripts/build.bash bench/scripts/echo-cost bench/scripts/rea
 noinst_LTLIBRARIES += bench/sim/libcore.la
 bench_sim_libcore_la_SOURCES = \
 	bench/common/rng.h \
+	bench/sim/core/agent.h \
 	bench/sim/core/event.c \
 	bench/sim/core/event.h \
-	bench/sim/core/memory.h
+	bench/sim/core/memory.h \
+	bench/sim/core/shim.c \
+	bench/sim/core/shim.h
 
 # Its closed loop: all flows meet in one switch.
 check_LTLIBRARIES += bench/sim/libstar.la
@@ -238,15 +243,12 @@ bench_libfabric_sim_la_SOURCES = \
 	bench/sim/fabric/baselines.h \
 	bench/sim/fabric/changes.c \
 	bench/sim/fabric/cut.c \
-	bench/sim/fabric/delays.c \
 	bench/sim/fabric/delays.h \
-	bench/sim/fabric/driver.c \
 	bench/sim/fabric/driver_credit.c \
 	bench/sim/fabric/driver_nscc.c \
 	bench/sim/fabric/driver_plain.c \
 	bench/sim/fabric/driver_shim.c \
 	bench/sim/fabric/driver_tcp.c \
-	bench/sim/fabric/driver_tcp.h \
 	bench/sim/fabric/fabric.h \
 	bench/sim/fabric/flows.c \
 	bench/sim/fabric/flows.h \
@@ -280,8 +282,6 @@ bench_ccfabric_ccfabric_SOURCES = \
 	bench/ccfabric/ccfabric.c \
 	bench/ccfabric/shared/error.c \
 	bench/ccfabric/shared/error.h \
-	bench/ccfabric/shared/jobs.c \
-	bench/ccfabric/shared/jobs.h \
 	bench/ccfabric/models/judge.c \
 	bench/ccfabric/models/judge.h \
 	bench/ccfabric/models/matrix.c \

@@ -23,6 +23,7 @@ ccs_core_sources = \
 	libshim/base/lock.h \
 	libshim/base/number.c \
 	libshim/base/number.h \
+	libshim/base/os.h \
 	libshim/base/pool.c \
 	libshim/base/pool.h \
 	libshim/base/portrate.c \
@@ -32,6 +33,8 @@ ccs_core_sources = \
 	libshim/base/suggest.h \
 	libshim/base/sysfs.c \
 	libshim/base/sysfs.h \
+	libshim/base/text.c \
+	libshim/base/text.h \
 	libshim/base/thread.c \
 	libshim/base/thread.h \
 	libshim/base/timer_wheel.c \
@@ -85,8 +88,6 @@ ccs_core_sources = \
 	libshim/config/request.h \
 	libshim/config/rules.c \
 	libshim/config/rules.h \
-	libshim/config/share.c \
-	libshim/config/share.h \
 	libshim/feedback/agent_client.c \
 	libshim/feedback/agent_client.h \
 	libshim/feedback/agent_conn.c \
@@ -123,8 +124,6 @@ ccs_core_sources = \
 	libshim/flow/rtt_outlier.c \
 	libshim/flow/rtt_outlier.h \
 	libshim/flow/run.h \
-	libshim/flow/segment.c \
-	libshim/flow/segment.h \
 	libshim/flow/send_queue.c \
 	libshim/flow/send_queue.h \
 	libshim/flow/slow_start.c \
@@ -202,13 +201,15 @@ ccs_agent_sources = \
 	libshim/agent/host/owner.c \
 	libshim/agent/host/owner.h \
 	libshim/agent/host/priv.h \
+	libshim/agent/host/qdisc.c \
+	libshim/agent/host/qdisc.h \
+	libshim/agent/host/rdma_query.c \
+	libshim/agent/host/rdma_query.h \
 	libshim/agent/host/refused.c \
 	libshim/agent/host/refused.h \
 	libshim/agent/host/shm_map.c \
 	libshim/agent/host/shm_map.h \
 	libshim/agent/host/siphash.h \
-	libshim/agent/host/sysfile.c \
-	libshim/agent/host/sysfile.h \
 	libshim/agent/host/users.c \
 	libshim/agent/host/users.h \
 	libshim/agent/loop.c \
@@ -237,8 +238,6 @@ ccs_agent_sources = \
 	libshim/agent/telemetry/demand.h \
 	libshim/agent/telemetry/echo.c \
 	libshim/agent/telemetry/echo.h \
-	libshim/agent/telemetry/egress.c \
-	libshim/agent/telemetry/egress.h \
 	libshim/agent/telemetry/inbound.c \
 	libshim/agent/telemetry/inbound.h \
 	libshim/agent/telemetry/ingress.c \
@@ -283,19 +282,15 @@ libccshim_la_SOURCES = \
 	libshim/preload/control/qp_telemetry.h \
 	libshim/preload/control/traffic_class.c \
 	libshim/preload/control/traffic_class.h \
-	libshim/preload/cq/broken.h \
 	libshim/preload/cq/cq.c \
 	libshim/preload/cq/cq.h \
 	libshim/preload/cq/notify.c \
 	libshim/preload/cq/notify.h \
 	libshim/preload/cq/purge.c \
-	libshim/preload/cq/purge.h \
 	libshim/preload/cq/shadow_cq.c \
 	libshim/preload/cq/shadow_cq.h \
 	libshim/preload/datapath/accept.c \
 	libshim/preload/datapath/accept.h \
-	libshim/preload/datapath/arm.c \
-	libshim/preload/datapath/arm.h \
 	libshim/preload/datapath/bind.c \
 	libshim/preload/datapath/complete.c \
 	libshim/preload/datapath/complete.h \
@@ -305,13 +300,10 @@ libccshim_la_SOURCES = \
 	libshim/preload/datapath/emit.h \
 	libshim/preload/datapath/linger.c \
 	libshim/preload/datapath/linger.h \
-	libshim/preload/datapath/mailbox.h \
 	libshim/preload/datapath/pacer_thread.c \
 	libshim/preload/datapath/pacer_thread.h \
 	libshim/preload/datapath/poll.c \
 	libshim/preload/datapath/poll.h \
-	libshim/preload/datapath/poll_ex.c \
-	libshim/preload/datapath/poll_ex.h \
 	libshim/preload/datapath/poll_run.c \
 	libshim/preload/datapath/poll_run.h \
 	libshim/preload/datapath/post.c \
@@ -324,7 +316,6 @@ libccshim_la_SOURCES = \
 	libshim/preload/object/clock.c \
 	libshim/preload/object/clock.h \
 	libshim/preload/object/context.c \
-	libshim/preload/object/context.h \
 	libshim/preload/object/cq_record.h \
 	libshim/preload/object/ctx.h \
 	libshim/preload/object/last_thread.c \
@@ -348,39 +339,27 @@ libccshim_la_SOURCES = \
 	libshim/preload/object/shim.h \
 	libshim/preload/object/wr_batch.c \
 	libshim/preload/object/wr_batch.h \
-	libshim/preload/report/control_warning.c \
-	libshim/preload/report/control_warning.h \
 	libshim/preload/report/publish.c \
 	libshim/preload/report/publish.h \
 	libshim/preload/report/report.c \
 	libshim/preload/report/report.h \
-	libshim/preload/report/uncontrolled.c \
-	libshim/preload/report/uncontrolled.h \
 	libshim/preload/settings/qp_config.c \
 	libshim/preload/settings/qp_config.h \
 	libshim/preload/settings/set_request.c \
 	libshim/preload/settings/set_request.h \
 	libshim/preload/verbs/context_ops.c \
-	libshim/preload/verbs/context_ops.h \
 	libshim/preload/verbs/cq_ex.c \
-	libshim/preload/verbs/cq_ex.h \
 	libshim/preload/verbs/cq_verbs.c \
-	libshim/preload/verbs/cq_verbs.h \
 	libshim/preload/verbs/direct.c \
 	libshim/preload/verbs/dlopen.c \
 	libshim/preload/verbs/event.c \
-	libshim/preload/verbs/event.h \
-	libshim/preload/verbs/hooks.c \
 	libshim/preload/verbs/open.c \
-	libshim/preload/verbs/open.h \
+	libshim/preload/verbs/pd_verbs.c \
 	libshim/preload/verbs/qp_create.c \
-	libshim/preload/verbs/qp_create.h \
 	libshim/preload/verbs/qp_ex.c \
-	libshim/preload/verbs/qp_ex.h \
 	libshim/preload/verbs/qp_verbs.c \
-	libshim/preload/verbs/qp_verbs.h \
 	libshim/preload/verbs/setup.c \
-	libshim/preload/verbs/setup.h
+	libshim/preload/verbs/verbs.h
 # libibverbs must be among our own dependencies: RTLD_NEXT finds nothing when the
 # application only dlopens it. Nothing else is linked. It stays when an application
 # closes it that opened it: contexts point to it. The dynamic linker binds all functions at the

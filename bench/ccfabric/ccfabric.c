@@ -15,7 +15,7 @@
 #include "plot.h"
 #include "repeat.h"
 #include "summary.h"
-#include "bench/sim/fabric/driver_tcp.h"
+#include "bench/sim/fabric/baselines.h"
 #include "traffic.h"
 #include "bench/ccfabric/models/tune.h"
 
@@ -50,11 +50,11 @@ static void check_paths(const struct options *o, const struct fab_routes *r, con
 
 static unsigned find_link(const struct topology *t, unsigned a, unsigned b)
 {
-	for (unsigned i = 0; i < t->links; i++)
-		if ((t->link[i].from == a && t->link[i].to == b) ||
-		    (t->link[i].from == b && t->link[i].to == a))
-			return i;
-	die("nodes %u and %u have no link", a, b);
+	const uint32_t port = fab_find_port(t, a, b);
+
+	if (port == FAB_NO_PORT)
+		die("nodes %u and %u have no link", a, b);
+	return port / 2;
 }
 
 static int by_time(const void *a, const void *b)
@@ -167,62 +167,38 @@ static void read_all(struct options *o, struct topology *t, struct fab_routes *r
 
 /* -- results --------------------------------------------------------------------------------- */
 
-struct outcome {
-	const struct fab_conf *conf;
-	const struct fab_result *result;
-	struct fab_cost cost;
-};
-
-static bool write_json(const void *owner, FILE *f)
+static bool write_topology(const void *topology, FILE *f)
 {
-	const struct outcome *o = owner;
-
-	return fab_write_json(o->conf, o->result, &o->cost, f);
+	return topology_write(topology, f);
 }
 
-static bool write_fct(const void *owner, FILE *f)
+static bool write_flows(const void *flows, FILE *f)
 {
-	const struct outcome *o = owner;
-
-	return fab_write_fct(o->conf, o->result, f);
+	return fab_flows_write(flows, f);
 }
 
-static bool write_topology(const void *owner, FILE *f)
-{
-	const struct outcome *o = owner;
-
-	return topology_write(o->conf->topology, f);
-}
-
-static bool write_flows(const void *owner, FILE *f)
-{
-	const struct outcome *o = owner;
-
-	return fab_flows_write(o->conf->flows, f);
-}
-
-static void draw(const struct options *o, const struct fab_result *r)
+static void draw(const struct options *o, const struct fab_outcome *outcome)
 {
 	char title[256], err[512];
 
 	snprintf(title, sizeof(title), "%s, %s, %s", o->topology, o->flows, o->cc);
-	if (!fab_plot(o->plot, &o->conf, r, title, err, sizeof(err)))
+	if (!fab_plot(o->plot, outcome, title, err, sizeof(err)))
 		fail("no picture: %s", err);
 }
 
 static void print_all(const struct options *o, const struct fab_result *r, struct fab_cost cost)
 {
-	const struct outcome outcome = { &o->conf, r, cost };
+	const struct fab_outcome outcome = { &o->conf, r, cost };
 
 	if (!o->json || strcmp(o->json, "-") != 0)
-		fab_print(&o->conf, r, &cost, stdout);
+		fab_print(&outcome, stdout);
 	output_flush();
-	output_write(o->json, write_json, &outcome);
-	output_write(o->fct, write_fct, &outcome);
-	output_write(o->save_topology, write_topology, &outcome);
-	output_write(o->save_flows, write_flows, &outcome);
+	output_write(o->json, fab_write_json, &outcome);
+	output_write(o->fct, fab_write_fct, &outcome);
+	output_write(o->save_topology, write_topology, o->conf.topology);
+	output_write(o->save_flows, write_flows, o->conf.flows);
 	if (o->plot)
-		draw(o, r);
+		draw(o, &outcome);
 }
 
 /* -- one run, or several of different seeds -------------------------------------------------- */

@@ -13,34 +13,13 @@ enum { WIDTH = 1280, HEIGHT = 900, LONGEST = 6, TIERS = 8, LINKS_DRAWN = 4000 };
 
 /* -- queues ---------------------------------------------------------------------------------- */
 
-static unsigned longest(const struct fab_conf *conf, const struct fab_result *r, uint32_t *port)
+static void print_queues(FILE *f, const struct fab_outcome *o)
 {
-	unsigned n = 0;
-
-	while (n < LONGEST) {
-		uint32_t best = UINT32_MAX;
-
-		for (uint32_t i = 0; i < 2 * conf->topology->links; i++) {
-			bool chosen = r->port[i].queue_max <= 0;
-
-			for (unsigned k = 0; k < n; k++)
-				chosen |= port[k] == i;
-			if (!chosen && (best == UINT32_MAX ||
-					r->port[i].queue_mean > r->port[best].queue_mean))
-				best = i;
-		}
-		if (best == UINT32_MAX)
-			break;
-		port[n++] = best;
-	}
-	return n;
-}
-
-static void print_queues(FILE *f, const struct fab_conf *conf, const struct fab_result *r)
-{
+	const struct fab_conf *conf = o->conf;
+	const struct fab_result *r = o->result;
 	const unsigned ports = 2 * conf->topology->links;
 	uint32_t port[LONGEST];
-	const unsigned n = longest(conf, r, port);
+	const unsigned n = fab_longest_queues(o, true, port, LONGEST);
 
 	fputs("$QUEUE << EOD\n", f);
 	for (unsigned i = 0; i < r->series.n; i++) {
@@ -60,13 +39,6 @@ static void print_queues(FILE *f, const struct fab_conf *conf, const struct fab_
 
 /* -- slowdown by size ------------------------------------------------------------------------ */
 
-static int by_value(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* Sizes from one power of two to the next. */
 static unsigned slowdowns(const struct fab_conf *conf, const struct fab_result *r, unsigned power,
 			  double *value)
@@ -76,11 +48,11 @@ static unsigned slowdowns(const struct fab_conf *conf, const struct fab_result *
 	for (unsigned i = 0; i < conf->flows->n; i++) {
 		const struct fab_flow_spec *s = &conf->flows->flow[i];
 
-		if (r->fct[s->id] != UINT64_MAX && r->ideal[s->id] &&
+		if (!isnan(fab_slowdown(r, s->id)) &&
 		    (unsigned)(63 - __builtin_clzll(s->size)) == power)
-			value[n++] = (double)r->fct[s->id] / (double)r->ideal[s->id];
+			value[n++] = fab_slowdown(r, s->id);
 	}
-	qsort(value, n, sizeof(*value), by_value);
+	fab_sort(value, n);
 	return n;
 }
 
@@ -94,7 +66,7 @@ static void print_slowdown(FILE *f, const struct fab_conf *conf, const struct fa
 
 		if (n)
 			fprintf(f, "%.0f %.4f %.4f %.4f\n", ldexp(1.5, (int)power) / 1024, value[n / 2],
-				value[(unsigned)ceil(0.95 * n) - 1], value[(unsigned)ceil(0.99 * n) - 1]);
+				fab_quantile(value, n, 0.95), fab_quantile(value, n, 0.99));
 	}
 	fputs("EOD\nset title 'slowdown by size'; set xlabel 'KB'; set ylabel 'FCT, of the empty "
 	      "network'\nset logscale xy; set yrange [1:*]; set xrange [*:*]\n"
@@ -166,8 +138,8 @@ static void print_topology(FILE *f, const struct fab_conf *conf, const struct fa
 	free(x);
 }
 
-bool fab_plot(const char *file, const struct fab_conf *conf, const struct fab_result *r,
-	      const char *title, char *err, size_t len)
+bool fab_plot(const char *file, const struct fab_outcome *o, const char *title, char *err,
+	      size_t len)
 {
 	FILE *f = gnuplot_script();
 	bool drawn;
@@ -180,11 +152,11 @@ bool fab_plot(const char *file, const struct fab_conf *conf, const struct fab_re
 	fputs("set multiplot title ", f);
 	gnuplot_quote(f, title ? title : "");
 	fputs(" font ',14'\nset grid; set size 0.5,0.48; set origin 0,0.48\n", f);
-	print_queues(f, conf, r);
+	print_queues(f, o);
 	fputs("set origin 0.5,0.48\n", f);
-	print_slowdown(f, conf, r);
+	print_slowdown(f, o->conf, o->result);
 	fputs("unset grid; set size 1,0.48; set origin 0,0\n", f);
-	print_topology(f, conf, r);
+	print_topology(f, o->conf, o->result);
 	fputs("unset multiplot\n", f);
 	drawn = gnuplot_draw(f, file, err, len) == 0;
 	fclose(f);

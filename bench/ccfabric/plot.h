@@ -4,10 +4,10 @@
 /* A run as a picture: the longest queues over time, slowdown by size, the topology with its load. */
 #include <stdbool.h>
 
-#include "bench/sim/fabric/fabric.h"
+#include "summary.h"
 
 /* title: may be NULL. False with a sentence in err. conf->series must have been set. */
-bool fab_plot(const char *file, const struct fab_conf *conf, const struct fab_result *r,
-	      const char *title, char *err, size_t len);
+bool fab_plot(const char *file, const struct fab_outcome *o, const char *title, char *err,
+	      size_t len);
 
 #endif

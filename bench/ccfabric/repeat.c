@@ -6,8 +6,8 @@
 
 #include "base/document.h"
 #include "base/json.h"
-#include "bench/ccfabric/shared/jobs.h"
 #include "bench/ccfabric/shared/output.h"
+#include "bench/common/jobs.h"
 #include "tools/common/human.h"
 
 struct seeds {
@@ -93,9 +93,12 @@ static void run_one(void *owner, unsigned i)
 
 int repeat(const struct options *o, fab_run_seed *run)
 {
-	struct seeds s = { o, run, fab_shared(o->repeat, sizeof(*s.brief)) };
+	struct seeds s = { o, run, jobs_shared(o->repeat, sizeof(*s.brief)) };
+	const struct jobs jobs = {
+		.run = run_one, .owner = &s, .n = o->repeat, .processes = o->jobs, .quiet = o->quiet,
+	};
 
-	if (!fab_jobs(o->repeat, o->jobs, !o->quiet, run_one, &s))
+	if (!jobs_run(&jobs))
 		return 2;
 	if (!o->json || strcmp(o->json, "-") != 0)
 		print_table(o, &s);

@@ -12,10 +12,10 @@
 
 enum { BUSIEST = 8 };
 
-static double slowdown(const struct fab_result *r, unsigned id)
+double fab_slowdown(const struct fab_result *r, unsigned id)
 {
-	return r->fct[id] == UINT64_MAX || !r->ideal[id]
-		? NAN : (double)r->fct[id] / (double)r->ideal[id];
+	return r->flow[id].fct == UINT64_MAX || !r->flow[id].ideal
+		? NAN : (double)r->flow[id].fct / (double)r->flow[id].ideal;
 }
 
 /* us after the first start; NAN: never */
@@ -28,17 +28,19 @@ static double us_from(const struct fab_result *r, uint64_t at)
 
 static void write_flow(struct ccs_json *j, const struct fab_flow_spec *f, const struct fab_result *r)
 {
+	const struct fab_flow_result *x = &r->flow[f->id];
+
 	ccs_json_object(j, NULL);
 	ccs_json_uint(j, "id", f->id);
 	ccs_json_uint(j, "src", f->src);
 	ccs_json_uint(j, "dst", f->dst);
 	ccs_json_uint(j, "size", f->size);
 	ccs_json_num(j, "start_ns", (double)f->start / 1e3);
-	ccs_json_num(j, "fct_ns", r->fct[f->id] == UINT64_MAX ? NAN : (double)r->fct[f->id] / 1e3);
-	ccs_json_num(j, "slowdown", slowdown(r, f->id));
+	ccs_json_num(j, "fct_ns", x->fct == UINT64_MAX ? NAN : (double)x->fct / 1e3);
+	ccs_json_num(j, "slowdown", fab_slowdown(r, f->id));
 	ccs_json_uint(j, "priority", f->priority);
-	ccs_json_uint(j, "acked", r->flow_acked[f->id]);
-	ccs_json_num(j, "rtt_us", r->rtt_us[f->id]);
+	ccs_json_uint(j, "acked", x->acked);
+	ccs_json_num(j, "rtt_us", x->rtt_us);
 	ccs_json_end(j);
 }
 
@@ -92,13 +94,13 @@ static void write_totals(struct ccs_json *j, const struct fab_result *r)
 	ccs_json_uint(j, "sent", r->sent);
 	ccs_json_uint(j, "received", r->received);
 	ccs_json_uint(j, "retransmitted", r->retransmitted);
-	ccs_json_uint(j, "dropped_no_buffer_ingress", r->drops_ingress);
-	ccs_json_uint(j, "dropped_no_buffer_egress", r->drops_egress);
-	ccs_json_uint(j, "dropped_red", r->drops_red);
-	ccs_json_uint(j, "dropped_no_route", r->drops_route);
-	ccs_json_uint(j, "dropped_ttl", r->drops_ttl);
-	ccs_json_uint(j, "dropped_link", r->drops_link);
-	ccs_json_uint(j, "dropped_watchdog", r->drops_watchdog);
+	ccs_json_uint(j, "dropped_no_buffer_ingress", r->drops.ingress);
+	ccs_json_uint(j, "dropped_no_buffer_egress", r->drops.egress);
+	ccs_json_uint(j, "dropped_red", r->drops.red);
+	ccs_json_uint(j, "dropped_no_route", r->drops.route);
+	ccs_json_uint(j, "dropped_ttl", r->drops.ttl);
+	ccs_json_uint(j, "dropped_link", r->drops.link);
+	ccs_json_uint(j, "dropped_watchdog", r->drops.watchdog);
 	ccs_json_uint(j, "under_way", r->under_way);
 	ccs_json_uint(j, "control_dropped", r->dropped_control);
 	ccs_json_uint(j, "marked", r->marks);
@@ -122,9 +124,11 @@ static void write_totals(struct ccs_json *j, const struct fab_result *r)
 	ccs_json_uint(j, "cut_off", r->cut);
 }
 
-bool fab_write_json(const struct fab_conf *conf, const struct fab_result *r,
-		    const struct fab_cost *cost, FILE *f)
+bool fab_write_json(const void *outcome, FILE *f)
 {
+	const struct fab_outcome *o = outcome;
+	const struct fab_conf *conf = o->conf;
+	const struct fab_result *r = o->result;
 	struct ccs_json j;
 
 	ccs_json_start(&j, f);
@@ -142,22 +146,25 @@ bool fab_write_json(const struct fab_conf *conf, const struct fab_result *r,
 	ccs_json_num(&j, "virtual_us", (double)(r->end - r->begin) / FAB_PS_PER_US);
 	ccs_json_uint(&j, "events", r->events);
 	ccs_json_uint(&j, "packet_hops", r->hops);
-	ccs_json_num(&j, "wall_s", cost->wall_s);
-	ccs_json_num(&j, "cpu_s", cost->cpu_s);
+	ccs_json_num(&j, "wall_s", o->cost.wall_s);
+	ccs_json_num(&j, "cpu_s", o->cost.cpu_s);
 	ccs_json_end(&j);
 	return ccs_json_finish(&j);
 }
 
-bool fab_write_fct(const struct fab_conf *conf, const struct fab_result *r, FILE *f)
+bool fab_write_fct(const void *outcome, FILE *f)
 {
-	for (unsigned i = 0; i < conf->flows->n; i++) {
-		const struct fab_flow_spec *s = &conf->flows->flow[i];
+	const struct fab_outcome *o = outcome;
+	const struct fab_result *r = o->result;
 
-		if (r->fct[s->id] != UINT64_MAX)
+	for (unsigned i = 0; i < o->conf->flows->n; i++) {
+		const struct fab_flow_spec *s = &o->conf->flows->flow[i];
+
+		if (r->flow[s->id].fct != UINT64_MAX)
 			fprintf(f, "%u %u %u %llu %llu %llu %llu\n", s->src, s->dst, s->port,
 				(unsigned long long)s->size, (unsigned long long)(s->start / 1000),
-				(unsigned long long)(r->fct[s->id] / 1000),
-				(unsigned long long)(r->ideal[s->id] / 1000));
+				(unsigned long long)(r->flow[s->id].fct / 1000),
+				(unsigned long long)(r->flow[s->id].ideal / 1000));
 	}
 	return !ferror(f);
 }
@@ -171,7 +178,12 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static double quantile(const double *sorted, unsigned n, double q)
+void fab_sort(double *values, unsigned n)
+{
+	qsort(values, n, sizeof(*values), by_value);
+}
+
+double fab_quantile(const double *sorted, unsigned n, double q)
 {
 	const unsigned i = (unsigned)ceil(q * n);
 
@@ -183,65 +195,79 @@ const char *const fab_brief_names[FAB_BRIEF_FIGURES] = {
 	"queue_max_bytes", "pauses", "drops", "marks",
 };
 
-struct fab_brief fab_brief(const struct fab_conf *conf, const struct fab_result *r)
-{
-	double *fct = mem_zeroed(conf->flows->n, sizeof(*fct));
-	double *slow = mem_zeroed(conf->flows->n, sizeof(*slow));
-	struct fab_brief b = {
-		.done = r->done, .unfinished = conf->flows->n - r->done,
-		.pauses = (double)r->pauses, .drops = (double)r->dropped, .marks = (double)r->marks,
-	};
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < conf->flows->n; i++)
-		if (r->fct[i] != UINT64_MAX) {
-			fct[n] = (double)r->fct[i] / FAB_PS_PER_US;
-			slow[n] = slowdown(r, i);
-			b.fct_mean_us += fct[n] / r->done;
-			b.slowdown_mean += slow[n++] / r->done;
-		}
-	qsort(fct, n, sizeof(*fct), by_value);
-	qsort(slow, n, sizeof(*slow), by_value);
-	b.fct_p99_us = quantile(fct, n, 0.99);
-	b.slowdown_p99 = quantile(slow, n, 0.99);
-	for (uint32_t i = 0; i < 2 * conf->topology->links; i++)
-		b.queue_max = fmax(b.queue_max, r->port[i].queue_max);
-	free(fct);
-	free(slow);
-	return b;
-}
-
 struct class {
 	const char *name;
 	double above, most;      /* bytes */
 };
 
-static void print_class(const struct fab_conf *conf, const struct fab_result *r,
-			const struct class *c, FILE *f)
+static const struct class all_flows = { "all", 0, INFINITY };
+
+/* Flows of a class that are done. */
+struct done {
+	double *fct_us, *slowdown; /* sorted */
+	unsigned n;
+};
+
+static struct done find_done(const struct fab_conf *conf, const struct fab_result *r,
+			     const struct class *c)
 {
-	double *fct = mem_zeroed(conf->flows->n, sizeof(*fct));
-	double *slow = mem_zeroed(conf->flows->n, sizeof(*slow));
-	char p50[24], p99[24], most[24];
-	unsigned n = 0;
+	struct done d = { .fct_us = mem_zeroed(conf->flows->n, sizeof(*d.fct_us)),
+			  .slowdown = mem_zeroed(conf->flows->n, sizeof(*d.slowdown)) };
 
 	for (unsigned i = 0; i < conf->flows->n; i++) {
 		const struct fab_flow_spec *s = &conf->flows->flow[i];
 
-		if ((double)s->size <= c->above || (double)s->size > c->most || r->fct[s->id] == UINT64_MAX)
+		if ((double)s->size <= c->above || (double)s->size > c->most ||
+		    r->flow[s->id].fct == UINT64_MAX)
 			continue;
-		fct[n] = (double)r->fct[s->id] / FAB_PS_PER_US;
-		slow[n++] = slowdown(r, s->id);
+		d.fct_us[d.n] = (double)r->flow[s->id].fct / FAB_PS_PER_US;
+		d.slowdown[d.n++] = fab_slowdown(r, s->id);
 	}
-	qsort(fct, n, sizeof(*fct), by_value);
-	qsort(slow, n, sizeof(*slow), by_value);
-	if (n)
-		fprintf(f, "%-14s %8u %10s %10s %10s %8.2f %8.2f\n", c->name, n,
-			human_us(quantile(fct, n, 0.5), p50, sizeof(p50)),
-			human_us(quantile(fct, n, 0.99), p99, sizeof(p99)),
-			human_us(fct[n - 1], most, sizeof(most)), quantile(slow, n, 0.5),
-			quantile(slow, n, 0.99));
-	free(fct);
-	free(slow);
+	fab_sort(d.fct_us, d.n);
+	fab_sort(d.slowdown, d.n);
+	return d;
+}
+
+static void free_done(struct done *d)
+{
+	free(d->fct_us);
+	free(d->slowdown);
+}
+
+struct fab_brief fab_brief(const struct fab_conf *conf, const struct fab_result *r)
+{
+	struct done d = find_done(conf, r, &all_flows);
+	struct fab_brief b = {
+		.done = r->done, .unfinished = conf->flows->n - r->done,
+		.pauses = (double)r->pauses, .drops = (double)r->dropped, .marks = (double)r->marks,
+		.fct_p99_us = fab_quantile(d.fct_us, d.n, 0.99),
+		.slowdown_p99 = fab_quantile(d.slowdown, d.n, 0.99),
+	};
+
+	for (unsigned i = 0; i < conf->flows->n; i++)
+		if (r->flow[i].fct != UINT64_MAX) {
+			b.fct_mean_us += (double)r->flow[i].fct / FAB_PS_PER_US / r->done;
+			b.slowdown_mean += fab_slowdown(r, i) / r->done;
+		}
+	for (uint32_t i = 0; i < 2 * conf->topology->links; i++)
+		b.queue_max = fmax(b.queue_max, r->port[i].queue_max);
+	free_done(&d);
+	return b;
+}
+
+static void print_class(const struct fab_conf *conf, const struct fab_result *r,
+			const struct class *c, FILE *f)
+{
+	struct done d = find_done(conf, r, c);
+	char p50[24], p99[24], most[24];
+
+	if (d.n)
+		fprintf(f, "%-14s %8u %10s %10s %10s %8.2f %8.2f\n", c->name, d.n,
+			human_us(fab_quantile(d.fct_us, d.n, 0.5), p50, sizeof(p50)),
+			human_us(fab_quantile(d.fct_us, d.n, 0.99), p99, sizeof(p99)),
+			human_us(d.fct_us[d.n - 1], most, sizeof(most)),
+			fab_quantile(d.slowdown, d.n, 0.5), fab_quantile(d.slowdown, d.n, 0.99));
+	free_done(&d);
 }
 
 static void print_flows(const struct fab_conf *conf, const struct fab_result *r, FILE *f)
@@ -249,57 +275,77 @@ static void print_flows(const struct fab_conf *conf, const struct fab_result *r,
 	static const struct class class[] = {
 		{ "up to 4 KB", 0, 4096 }, { "up to 64 KB", 4096, 65536 },
 		{ "up to 1 MB", 65536, 1048576 }, { "above 1 MB", 1048576, INFINITY },
-		{ "all", 0, INFINITY },
 	};
 
 	fprintf(f, "%-14s %8s %10s %10s %10s %8s %8s\n", "flows", "done", "FCT p50", "p99", "max",
 		"slowdown", "p99");
 	for (unsigned i = 0; i < sizeof(class) / sizeof(*class); i++)
 		print_class(conf, r, &class[i], f);
+	print_class(conf, r, &all_flows, f);
 	if (r->done < conf->flows->n)
 		fprintf(f, "%u of %u flows are not done.\n", conf->flows->n - r->done, conf->flows->n);
 	if (r->cut)
 		fprintf(f, "%u of them have no path since the last change of the network.\n", r->cut);
 }
 
-static void print_ports(const struct fab_conf *conf, const struct fab_result *r, FILE *f)
+unsigned fab_longest_queues(const struct fab_outcome *o, bool by_mean, uint32_t *port, unsigned n)
 {
-	bool *printed = mem_zeroed(2 * (size_t)conf->topology->links, sizeof(*printed));
+	const uint32_t ports = 2 * o->conf->topology->links;
+	bool *chosen = mem_zeroed(ports, sizeof(*chosen));
+	unsigned found = 0;
+
+	while (found < n) {
+		uint32_t best = UINT32_MAX;
+		double longest = -1;
+
+		for (uint32_t i = 0; i < ports; i++) {
+			const struct fab_port_result *p = &o->result->port[i];
+			const double queue = by_mean ? p->queue_mean : p->queue_max;
+
+			if (!chosen[i] && p->queue_max > 0 && queue > longest) {
+				best = i;
+				longest = queue;
+			}
+		}
+		if (best == UINT32_MAX)
+			break;
+		chosen[best] = true;
+		port[found++] = best;
+	}
+	free(chosen);
+	return found;
+}
+
+static void print_ports(const struct fab_outcome *o, FILE *f)
+{
+	uint32_t port[BUSIEST];
+	const unsigned n = fab_longest_queues(o, false, port, BUSIEST);
 
 	fprintf(f, "\n%-14s %6s %10s %10s %10s %7s %7s %7s\n", "longest queues", "util",
 		"mean", "p99", "max", "XOFFs", "drops", "marks");
-	for (unsigned n = 0; n < BUSIEST; n++) {
-		const struct topology *t = conf->topology;
-		uint32_t best = UINT32_MAX;
+	for (unsigned i = 0; i < n; i++) {
+		const struct fab_port_result *p = &o->result->port[port[i]];
 		char name[32], text[3][24];
 
-		for (uint32_t i = 0; i < 2 * t->links; i++)
-			if (!printed[i] && r->port[i].queue_max > 0 &&
-			    (best == UINT32_MAX || r->port[i].queue_max > r->port[best].queue_max))
-				best = i;
-		if (best == UINT32_MAX)
-			break;
-		printed[best] = true;
-		snprintf(name, sizeof(name), "%u->%u", fab_port_node(t, best), fab_port_peer(t, best));
-		fprintf(f, "%-14s %6.3f %10s %10s %10s %7llu %7llu %7llu\n", name,
-			r->port[best].utilisation,
-			human_bytes(r->port[best].queue_mean, text[0], sizeof(text[0])),
-			human_bytes(r->port[best].queue_p99, text[1], sizeof(text[1])),
-			human_bytes(r->port[best].queue_max, text[2], sizeof(text[2])),
-			(unsigned long long)r->port[best].pauses,
-			(unsigned long long)r->port[best].drops,
-			(unsigned long long)r->port[best].marks);
+		snprintf(name, sizeof(name), "%u->%u", fab_port_node(o->conf->topology, port[i]),
+			 fab_port_peer(o->conf->topology, port[i]));
+		fprintf(f, "%-14s %6.3f %10s %10s %10s %7llu %7llu %7llu\n", name, p->utilisation,
+			human_bytes(p->queue_mean, text[0], sizeof(text[0])),
+			human_bytes(p->queue_p99, text[1], sizeof(text[1])),
+			human_bytes(p->queue_max, text[2], sizeof(text[2])),
+			(unsigned long long)p->pauses, (unsigned long long)p->drops,
+			(unsigned long long)p->marks);
 	}
-	free(printed);
 }
 
-void fab_print(const struct fab_conf *conf, const struct fab_result *r, const struct fab_cost *cost,
-	       FILE *f)
+void fab_print(const struct fab_outcome *o, FILE *f)
 {
+	const struct fab_conf *conf = o->conf;
+	const struct fab_result *r = o->result;
 	char virtual[24], headroom[24];
 
 	print_flows(conf, r, f);
-	print_ports(conf, r, f);
+	print_ports(o, f);
 	fprintf(f, "\n%llu packets, %llu dropped, %llu marked, %llu PAUSE frames, headroom up to %s\n",
 		(unsigned long long)r->sent, (unsigned long long)r->dropped,
 		(unsigned long long)r->marks, (unsigned long long)r->pauses,
@@ -311,6 +357,6 @@ void fab_print(const struct fab_conf *conf, const struct fab_result *r, const st
 			human_us(us_from(r, r->deadlock_at), virtual, sizeof(virtual)), r->deadlocked);
 	fprintf(f, "%s simulated in %.2f s of CPU: %.1f M events/s, %.1f M packet-hops/s\n",
 		human_us((double)(r->end - r->begin) / FAB_PS_PER_US, virtual, sizeof(virtual)),
-		cost->cpu_s, (double)r->events / cost->cpu_s / 1e6,
-		(double)r->hops / cost->cpu_s / 1e6);
+		o->cost.cpu_s, (double)r->events / o->cost.cpu_s / 1e6,
+		(double)r->hops / o->cost.cpu_s / 1e6);
 }

@@ -8,8 +8,9 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
+
+#include "bench/common/jobs.h"
 
 enum { CONTENDERS_MAX = 16 };
 
@@ -213,33 +214,14 @@ static unsigned choose_contenders(struct options *o, struct contender *c)
 	return o->ccs + 1;
 }
 
-static void run_scenarios(const struct grid *g, const struct options *o, struct outcome *out)
-{
-	const unsigned n = g->scenarios * g->contenders;
-	struct job *job = calloc(n, sizeof(*job));
-
-	if (!job)
-		die("out of memory");
-	for (unsigned i = 0; i < n; i++)
-		job[i] = (struct job){ g->scenario[i / g->contenders],
-				       &g->contender[i % g->contenders], g->length, &out[i] };
-	if (grid_run(job, n, o->jobs, o->seed))
-		exit(1);
-	free(job);
-}
-
 static void make_outcomes(struct grid *g, const struct options *o)
 {
-	const size_t size = (size_t)g->scenarios * g->contenders * sizeof(struct outcome);
-	struct outcome *out = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-				   -1, 0);
+	struct outcome *out = jobs_shared((size_t)g->scenarios * g->contenders, sizeof(*out));
 
-	if (out == MAP_FAILED)
-		die("out of memory");
 	g->outcome = out;
-	if (!o->figures)
-		run_scenarios(g, o, out);
-	else if (grid_figures(g, out, o->figures))
+	if (!o->figures && !grid_run(g, out, o->jobs))
+		exit(1);
+	if (o->figures && grid_figures(g, out, o->figures))
 		exit(2);
 }
 

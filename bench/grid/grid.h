@@ -74,18 +74,6 @@ struct outcome {
 	uint64_t drops, late_drops, lost, victims;
 };
 
-/* A run of one contender in one scenario. */
-struct job {
-	const struct scenario *scenario;
-	const struct contender *contender;
-	double length;
-	struct outcome *out;     /* in memory that processes share */
-};
-
-/* Run all jobs by this number of processes. Returns the number of jobs that failed, after a
- * message for each. */
-unsigned grid_run(const struct job *job, unsigned n, unsigned processes, uint64_t seed);
-
 /* Aims that a row may miss. */
 enum miss {
 	UTIL_95, UTIL_96, JAIN_90, JAIN_95, JAIN_98, QUEUE_4, QUEUE_2, DROPS, VICTIM, SETTLE, MISSES
@@ -113,6 +101,10 @@ struct grid {
 	unsigned length;
 	uint64_t seed;
 };
+
+/* Run all scenarios with all contenders in so many processes, and put their outcomes into memory that
+ * processes share. False after a message for each run that failed. */
+bool grid_run(const struct grid *g, struct outcome *out, unsigned processes);
 
 void grid_print(const struct grid *g, unsigned worst);
 bool grid_json(const struct grid *g, FILE *f);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/sim/core/agent.h"
 #include "cc/minmax.h"
 #include "grid.h"
 
@@ -16,12 +17,6 @@
 #define PACKETS_MOST 1.2e6      /* packets of a run with at least a fourth of the rounds */
 #define WARM 3                  /* a third of the run */
 
-/* A record from a host agent, in bytes, and the shares of its port that agents may take. */
-#define RECORD_BYTES 190.0
-#define SHARE_EACH 0.005
-#define SHARE_ALL 0.02
-#define RECORDS_MOST 50000.0    /* a second */
-#define RECORD_LEAST_US 200.0   /* least interval of records */
 #define RECORDS 60              /* least number of records of a run */
 
 unsigned grid_flows(const struct scenario *s)
@@ -80,15 +75,13 @@ static double fill_us(const struct scenario *s)
 	return 8e6 * (s->queue > 0 ? ccs_min(bytes, s->queue) : bytes) / s->rate;
 }
 
-/* As libshim/agent/telemetry/sampler.c has it for peers of one flow or more each. */
+/* Of peers of one flow or more each. */
 static double record_us(const struct scenario *s)
 {
-	const double one_us = 8e6 * RECORD_BYTES / s->rate;
 	const double peers = s->pattern == SIM_INCAST ? s->hosts + s->joins
 						      : ccs_min(s->hosts - 1, s->qps);
 
-	return ccs_max(ccs_max(one_us / SHARE_EACH, one_us * peers / SHARE_ALL),
-		       ccs_max(1e6 * peers / RECORDS_MOST, RECORD_LEAST_US));
+	return agent_period_us(8e6 * AGENT_MESSAGE / s->rate, peers);
 }
 
 static double length_us(const struct scenario *s, bool none)
@@ -112,35 +105,35 @@ static void give_signals(struct sim_conf *conf, const struct scenario *s, const 
 	const double few = 5 * grid_segment(s);
 
 	if (needs & CCS_NEEDS_CNP) {
-		conf->kmin = ccs_max(few, s->rate * s->rtt / 8e6);
-		conf->kmax = 4 * conf->kmin;
-		if (s->queue > 0 && conf->kmax > s->queue) {
-			conf->kmax = s->queue;
-			conf->kmin = conf->kmax / 4;
+		conf->red.kmin = ccs_max(few, s->rate * s->rtt / 8e6);
+		conf->red.kmax = 4 * conf->red.kmin;
+		if (s->queue > 0 && conf->red.kmax > s->queue) {
+			conf->red.kmax = s->queue;
+			conf->red.kmin = conf->red.kmax / 4;
 		}
-		conf->pmax = 1;
+		conf->red.pmax = 1;
 		conf->cnp_us = CNP_US;
 	}
 	if (grid_needs_records(&c->spec)) {
 		conf->telemetry = strstr(c->cc, "echo") ? SIM_ECHO : SIM_INT;
-		conf->record_us = record_us(s);
-		conf->report_flows = true;
-		conf->advise = needs & CCS_NEEDS_ADVICE;
+		conf->agents.record_us = record_us(s);
+		conf->agents.report_flows = true;
+		conf->agents.advise = needs & CCS_NEEDS_ADVICE;
 	}
 }
 
 static void give_changes(struct sim_conf *conf, const struct scenario *s)
 {
-	conf->guests = s->joins;
+	conf->guests.n = s->joins;
 	if (s->joins) {
-		conf->join_us = conf->end_us / 3;
-		conf->leave_us = 2 * conf->end_us / 3;
+		conf->guests.join_us = conf->end_us / 3;
+		conf->guests.leave_us = 2 * conf->end_us / 3;
 		conf->warm_us = conf->end_us / 6;
 	}
 	if (s->slow > 0) {
-		conf->slow_rate = s->slow;
-		conf->slow_us = conf->end_us / 3;
-		conf->fast_us = 2 * conf->end_us / 3;
+		conf->slow.rate = s->slow;
+		conf->slow.from_us = conf->end_us / 3;
+		conf->slow.until_us = 2 * conf->end_us / 3;
 		conf->warm_us = conf->end_us / 6;
 	}
 }
@@ -155,8 +148,8 @@ struct sim_conf grid_conf(const struct scenario *s, const struct contender *c, d
 		.hosts = s->pattern == SIM_INCAST ? s->hosts + s->joins + s->rivals : s->hosts,
 		.pattern = s->pattern, .op = s->op, .message = s->message, .depth = grid_depth(s),
 		.entries = s->entries,
-		.rate = s->rate, .nic_rate = s->nic, .nic_depth = soft ? SOFT_DEPTH : 1,
-		.unacked = soft ? SOFT_UNACKED : 0,
+		.rate = s->rate, .nic.rate = s->nic, .nic.depth = soft ? SOFT_DEPTH : 1,
+		.nic.unacked = soft ? SOFT_UNACKED : 0,
 		.base_us = s->rtt, .far_us = s->far, .ack_bytes = ACK_BYTES, .mtu = GRID_MTU,
 		.limit = (uint64_t)s->queue, .loss = s->loss,
 		.rto_us = ccs_max(4e3, 4 * (s->rtt + fill_us(s))),

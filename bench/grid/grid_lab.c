@@ -33,7 +33,7 @@ static double queue(const struct scenario *s, const struct sim_conf *c)
 static void print_lab(const struct scenario *s, const struct sim_conf *c)
 {
 	const unsigned hosts = s->pattern == SIM_INCAST ? s->hosts + 2 : s->hosts;
-	const double kmax = ccs_min(c->kmax, queue(s, c));
+	const double kmax = ccs_min(c->red.kmax, queue(s, c));
 
 	printf("--hosts %u --rate %.0fkbit --nic %.0fkbit --queue %.0fkb --delay %gus "
 	       "--ecn %.0fkb:%.0fkb:1 --priority", hosts, s->rate / 1e3, s->nic / 1e3,

@@ -1,16 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Runs jobs by several processes, each of which takes the next job. */
-#include <errno.h>
-#include <stdatomic.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
+/* Runs jobs by several processes. */
+#include "bench/common/jobs.h"
 #include "grid.h"
-#include "bench/common/progress.h"
-
-enum { PROCESSES_MAX = 64, STEPS = 10 };
 
 static void copy_result(struct outcome *o, const struct sim_result *r)
 {
@@ -30,88 +21,39 @@ static void copy_result(struct outcome *o, const struct sim_result *r)
 	o->done = true;
 }
 
-static void work(const struct job *job, unsigned n, atomic_uint *next, int out, uint64_t seed)
+struct runs {
+	const struct grid *g;
+	struct outcome *out;
+};
+
+static void run_one(void *owner, unsigned i)
 {
 	static struct sim_result r;
+	const struct runs *runs = owner;
+	const struct grid *g = runs->g;
+	const struct sim_conf conf = grid_conf(g->scenario[i / g->contenders],
+					       &g->contender[i % g->contenders], g->length);
 
-	for (unsigned i; (i = atomic_fetch_add(next, 1)) < n;) {
-		const struct sim_conf conf =
-			grid_conf(job[i].scenario, job[i].contender, job[i].length);
-
-		job[i].out->begun = true;
-		sim_run(&conf, seed, &r);
-		copy_result(job[i].out, &r);
-		if (write(out, &i, sizeof(i)) != sizeof(i))
-			_exit(1);
-	}
-	_exit(0);
+	runs->out[i].begun = true;
+	sim_run(&conf, g->seed, &r);
+	copy_result(&runs->out[i], &r);
 }
 
-/* A bar on a terminal, elsewhere a line now and then. */
-static void print_progress(const struct job *job, unsigned done, unsigned n)
+bool grid_run(const struct grid *g, struct outcome *out, unsigned processes)
 {
-	char what[80];
+	struct runs runs = { g, out };
+	const struct jobs jobs = {
+		.run = run_one, .owner = &runs, .n = g->scenarios * g->contenders,
+		.processes = processes, .program = "grid",
+	};
+	bool done = jobs_run(&jobs);
 
-	if (!progress_watched()) {
-		if (done * STEPS / n != (done - 1) * STEPS / n)
-			fprintf(stderr, "grid: %u of %u runs\n", done, n);
-		return;
+	for (unsigned i = 0; i < jobs.n; i++) {
+		done &= out[i].done;
+		if (out[i].begun && !out[i].done)
+			fprintf(stderr, "grid: '%s' under %s did not end\n",
+				g->scenario[i / g->contenders]->name,
+				g->contender[i % g->contenders].cc);
 	}
-	snprintf(what, sizeof(what), "%.28s %.10s", job->scenario->name, job->contender->cc);
-	progress_bar(done - 1, n, what, 1);
-}
-
-static void follow(const struct job *job, unsigned n, int in)
-{
-	unsigned i, done = 0;
-
-	for (ssize_t got; (got = read(in, &i, sizeof(i))) != 0;) {
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got != sizeof(i))
-			break;
-		print_progress(&job[i], ++done, n);
-	}
-	progress_clear();
-}
-
-static unsigned name_missing(const struct job *job, unsigned n)
-{
-	unsigned missing = 0;
-
-	for (unsigned i = 0; i < n; i++) {
-		if (job[i].out->done)
-			continue;
-		missing++;
-		if (job[i].out->begun)
-			fprintf(stderr, "grid: '%s' under %s did not end\n", job[i].scenario->name,
-				job[i].contender->cc);
-	}
-	return missing;
-}
-
-unsigned grid_run(const struct job *job, unsigned n, unsigned processes, uint64_t seed)
-{
-	atomic_uint *next = mmap(NULL, sizeof(*next), PROT_READ | PROT_WRITE,
-				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	int ends[2];
-
-	if (next == MAP_FAILED || pipe(ends)) {
-		fprintf(stderr, "grid: %s\n", strerror(errno));
-		return n;
-	}
-	fflush(NULL);
-	for (unsigned i = 0; i < processes && i < PROCESSES_MAX; i++) {
-		if (fork() == 0) {
-			close(ends[0]);
-			work(job, n, next, ends[1], seed);
-		}
-	}
-	close(ends[1]);
-	follow(job, n, ends[0]);
-	while (wait(NULL) > 0)
-		;
-	close(ends[0]);
-	munmap(next, sizeof(*next));
-	return name_missing(job, n);
+	return done;
 }

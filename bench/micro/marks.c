@@ -254,7 +254,7 @@ static void row(const char *name, const struct ccs_agent_totals *t, uint64_t sen
 static void print_kernel_time(void)
 {
 	enum { TIMES = 1000 };
-	struct ccs_live_qps l = CCS_LIVE_QPS_CLOSED;
+	struct ccs_live_qps l = { .netlink.fd = -1 };
 	const double since = seconds_of(CLOCK_MONOTONIC);
 	char device[64];
 	int error = 0;
@@ -269,7 +269,7 @@ static void print_kernel_time(void)
 	else
 		printf("The kernel answers in %.2f us\n",
 		       (seconds_of(CLOCK_MONOTONIC) - since) / TIMES * 1e6);
-	ccs_live_qps_close(&l);
+	ccs_netlink_close(&l.netlink);
 }
 
 static void measure_all(double seconds, double rate)

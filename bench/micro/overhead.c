@@ -43,10 +43,11 @@ static const char usage[] =
 	"all, used in turn; WRs per post, signalled WRITEs of 64 bytes. 'poll': an empty poll.\n"
 	"'gated': a segment of 64 KB that waits, in mode enforce, until one of two before it has\n"
 	"completed. 'paced': a WR of a flow at .9 of the line, as agents may advise it, that\n"
-	"need not wait. 'unsig': a list of 32 with one signalled WR. '2 sge': two scatter/gather\n"
-	"entries. 'inline': IBV_SEND_INLINE. 'read': a READ, which no fast path serves. Beside\n"
-	"the added cost stands the aim. Rounds go through all settings by turns;\n"
-	"added is the median over them, with its quartiles. The gate is open, as the path is\n"
+	"need not wait. 'timed': a WR of 64 KB, the segment at line rate: its RTT is measured.\n"
+	"'unsig': a list of 32 with one signalled WR. '2 sge': two scatter/gather entries.\n"
+	"'inline': IBV_SEND_INLINE. 'read': a READ, which no fast path serves. Beside the\n"
+	"added cost stands the aim. Rounds go through all settings by turns; added is the\n"
+	"median over them, with its quartiles. The gate is open, as the path is\n"
 	"empty: CCSHIM_RTT_JITTER=0us, since with noise copa would drain. CCSHIM_CC and other\n"
 	"options apply (ccshim.conf(5)); no file of them does.\n";
 
@@ -65,6 +66,7 @@ static const struct {
 #define ONE(...) { .threads = 1, .qps = 1, .list = 1, __VA_ARGS__ }
 	{ "gated", ONE(.bytes = SEGMENT * SEGMENTS) },
 	{ "paced", ONE(.bytes = SMALL) },
+	{ "timed", ONE(.bytes = SEGMENT) },
 	{ "unsig", { .threads = 1, .qps = 1, .list = 32, .bytes = SMALL, .signal_every = 32 } },
 	{ "2 sge", ONE(.bytes = SMALL, .sges = 2) },
 	{ "inline", ONE(.bytes = SMALL, .inlined = true) },
@@ -108,6 +110,8 @@ static double aim_of(unsigned c, unsigned setting)
 		return setting == ENFORCE ? 250 : NAN;
 	if (setting == OFF)
 		return 0;
+	if (is_kind(c, "timed"))
+		return NAN;
 	if (!l->list)
 		return 5;
 	if (l->list > 1)
@@ -118,7 +122,7 @@ static double aim_of(unsigned c, unsigned setting)
 /* The same for instructions. */
 static double aim_of_instructions(unsigned c, unsigned setting)
 {
-	if (is_kind(c, "gated"))
+	if (is_kind(c, "gated") || is_kind(c, "timed"))
 		return NAN;
 	if (setting == OFF)
 		return 0;

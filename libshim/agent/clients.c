@@ -19,6 +19,7 @@
 #include "agent/host/shm_map.h"
 #include "agent/host/users.h"
 #include "agent/requests.h"
+#include "base/os.h"
 
 enum {
 	BUCKETS = 16384, MESSAGE_MAX = 512, MESSAGES_A_TURN = 16,
@@ -50,13 +51,13 @@ static int claim_lock(struct ccs_agent *a)
 	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s.lock", a->config.socket);
-	a->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (a->lock < 0)
+	a->listener.lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (a->listener.lock < 0)
 		return -1;
-	if (fcntl(a->lock, F_SETLK, &whole) == 0)
+	if (fcntl(a->listener.lock, F_SETLK, &whole) == 0)
 		return 0;
-	close(a->lock);
-	a->lock = -1;
+	close(a->listener.lock);
+	a->listener.lock = -1;
 	errno = EADDRINUSE;
 	return -1;
 }
@@ -68,8 +69,7 @@ static bool is_listened_at(const struct sockaddr_un *at)
 	const bool answers = fd >= 0 && (!connect(fd, (const struct sockaddr *)at, sizeof(*at)) ||
 					 errno == EAGAIN);
 
-	if (fd >= 0)
-		close(fd);
+	ccs_close(fd);
 	return answers;
 }
 
@@ -94,28 +94,31 @@ static void store_identity(struct ccs_agent *a)
 
 	if (lstat(a->config.socket, &st))
 		return;
-	a->socket_dev = st.st_dev;
-	a->socket_ino = st.st_ino;
+	a->listener.dev = st.st_dev;
+	a->listener.ino = st.st_ino;
 }
 
 static bool has_name(const struct ccs_agent *a)
 {
 	struct stat st;
 
-	return a->lock >= 0 && !lstat(a->config.socket, &st) && st.st_dev == a->socket_dev &&
-	       st.st_ino == a->socket_ino;
+	return a->listener.lock >= 0 && !lstat(a->config.socket, &st) &&
+	       st.st_dev == a->listener.dev && st.st_ino == a->listener.ino;
 }
 
 static int bind_listener(struct ccs_agent *a, const struct sockaddr_un *at)
 {
+	int fd;
+
 	make_directory(at->sun_path);
 	if (claim_lock(a) || remove_socket(at))
 		return -1;
-	a->listener.fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (a->listener.fd < 0 || bind(a->listener.fd, (const struct sockaddr *)at, sizeof(*at)))
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	a->listener.source.fd = fd;
+	if (fd < 0 || bind(fd, (const struct sockaddr *)at, sizeof(*at)))
 		return -1;
 	store_identity(a);
-	return chmod(at->sun_path, 0666) || listen(a->listener.fd, SOMAXCONN) ? -1 : 0;
+	return chmod(at->sun_path, 0666) || listen(fd, SOMAXCONN) ? -1 : 0;
 }
 
 static int listen_at(struct ccs_agent *a)
@@ -128,57 +131,13 @@ static int listen_at(struct ccs_agent *a)
 		return -1;
 	}
 	memcpy(at.sun_path, path, strlen(path));
-	a->listener = (struct ccs_source){
+	a->listener.source = (struct ccs_source){
 		ccs_inherited_find(a, SOCK_SEQPACKET, (const struct sockaddr *)&at), listener_ready,
 	};
-	if (a->listener.fd < 0 && bind_listener(a, &at))
+	if (a->listener.source.fd < 0 && bind_listener(a, &at))
 		return -1;
-	a->listening = true;
-	return ccs_agent_watch(a, &a->listener);
-}
-
-int ccs_clients_open(struct ccs_agent *a, char *err, size_t len)
-{
-	int saved;
-
-	a->unmapped = ccs_users_unmapped();
-	a->client = calloc(CCS_AGENT_CLIENTS, sizeof(*a->client));
-	for (unsigned i = 0; a->client && i < CCS_AGENT_CLIENTS; i++)
-		a->client[i].source.fd = -1;
-	if (a->client && !ccs_closing_open(a) && !ccs_refused_open(a) &&
-	    !ccs_index_init(&a->flows, BUCKETS, a->salt) &&
-	    !ccs_index_init(&a->qps, BUCKETS, a->salt) &&
-	    !ccs_index_init(&a->inbound, BUCKETS, a->salt) &&
-	    !ccs_index_init(&a->slots, BUCKETS, a->salt) && !listen_at(a))
-		return 0;
-	saved = errno;
-	snprintf(err, len, "cannot listen on socket %s: %s", a->config.socket,
-		 saved == EADDRINUSE ? "another agent uses it" : strerror(saved));
-	errno = saved;
-	return -1;
-}
-
-void ccs_clients_close(struct ccs_agent *a)
-{
-	for (unsigned i = 0; a->client && i < CCS_AGENT_CLIENTS; i++)
-		if (a->client[i].source.fd >= 0)
-			ccs_client_close(a, &a->client[i]);
-	if (a->closing && a->refused >= 0)
-		ccs_closing_client(a, 0, a->refused, &(const struct ccs_passed){ 0 });
-	ccs_closing_end(a);
-	ccs_refused_end(a);
-	if (a->listener.fd >= 0) {
-		if (has_name(a))
-			unlink(a->config.socket);
-		close(a->listener.fd);
-	}
-	if (a->lock >= 0)
-		close(a->lock);
-	free(a->flows.bucket);
-	free(a->qps.bucket);
-	free(a->inbound.bucket);
-	free(a->slots.bucket);
-	free(a->client);
+	a->listener.active = true;
+	return ccs_agent_watch(a, &a->listener.source);
 }
 
 /* -- connections ----------------------------------------------------------------- */
@@ -198,9 +157,52 @@ static void end_client(struct ccs_agent *a, struct ccs_client *c, const struct c
 	a->nclients--;
 }
 
-void ccs_client_close(struct ccs_agent *a, struct ccs_client *c)
+static void close_client(struct ccs_agent *a, struct ccs_client *c)
 {
 	end_client(a, c, &(const struct ccs_passed){ 0 });
+}
+
+int ccs_clients_open(struct ccs_agent *a, char *err, size_t len)
+{
+	int saved;
+
+	a->unmapped = ccs_users_unmapped();
+	a->client = calloc(CCS_AGENT_CLIENTS, sizeof(*a->client));
+	for (unsigned i = 0; a->client && i < CCS_AGENT_CLIENTS; i++)
+		a->client[i].source.fd = -1;
+	if (a->client && !ccs_closing_open(a) && !ccs_refused_open(a) &&
+	    !ccs_index_init(&a->flows.by_peer, BUCKETS, a->salt) &&
+	    !ccs_index_init(&a->flows.by_qp, BUCKETS, a->salt) &&
+	    !ccs_index_init(&a->flows.by_reader, BUCKETS, a->salt) &&
+	    !ccs_index_init(&a->flows.by_slot, BUCKETS, a->salt) && !listen_at(a))
+		return 0;
+	saved = errno;
+	snprintf(err, len, "cannot listen on socket %s: %s", a->config.socket,
+		 saved == EADDRINUSE ? "another agent uses it" : strerror(saved));
+	errno = saved;
+	return -1;
+}
+
+void ccs_clients_close(struct ccs_agent *a)
+{
+	for (unsigned i = 0; a->client && i < CCS_AGENT_CLIENTS; i++)
+		if (a->client[i].source.fd >= 0)
+			close_client(a, &a->client[i]);
+	if (a->closing && a->refused.fd >= 0)
+		ccs_closing_client(a, 0, a->refused.fd, &(const struct ccs_passed){ 0 });
+	ccs_closing_end(a);
+	ccs_refused_end(a);
+	if (a->listener.source.fd >= 0) {
+		if (has_name(a))
+			unlink(a->config.socket);
+		close(a->listener.source.fd);
+	}
+	ccs_close(a->listener.lock);
+	free(a->flows.by_peer.bucket);
+	free(a->flows.by_qp.bucket);
+	free(a->flows.by_reader.bucket);
+	free(a->flows.by_slot.bucket);
+	free(a->client);
 }
 
 static void read_passed(struct msghdr *h, struct ccs_passed *p)
@@ -217,12 +219,7 @@ static void read_passed(struct msghdr *h, struct ccs_passed *p)
 /* One message with its descriptors. Returns its length, or -1. */
 static ssize_t receive(int socket, struct msghdr *h, int flags)
 {
-	ssize_t n;
-
-	do
-		n = recvmsg(socket, h, flags | MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
-	return n;
+	return TEMP_FAILURE_RETRY(recvmsg(socket, h, flags | MSG_DONTWAIT | MSG_CMSG_CLOEXEC));
 }
 
 /*
@@ -293,8 +290,8 @@ static struct ccs_client *find_unused(struct ccs_agent *a, uid_t uid)
 
 static void stop_listening(struct ccs_agent *a)
 {
-	epoll_ctl(a->epoll, EPOLL_CTL_DEL, a->listener.fd, NULL);
-	a->listening = false;
+	epoll_ctl(a->epoll, EPOLL_CTL_DEL, a->listener.source.fd, NULL);
+	a->listener.active = false;
 }
 
 /* Descriptors that were sent before the connection was accepted are closed with it, so a refused
@@ -305,8 +302,8 @@ static void refuse(struct ccs_agent *a, uid_t uid, int fd)
 			    "too many connections: further processes get no feedback");
 	if (ccs_refused_close(a, uid, fd))
 		return;
-	a->refused = fd;
-	a->refused_uid = uid;
+	a->refused.fd = fd;
+	a->refused.uid = uid;
 	stop_listening(a);
 }
 
@@ -329,7 +326,7 @@ static void add_client(struct ccs_agent *a, int fd)
 	};
 	a->nclients++;
 	if (ccs_agent_watch(a, &c->source))
-		ccs_client_close(a, c);
+		close_client(a, c);
 }
 
 /* While no descriptor is free, pending connections would wake the loop in vain: stop listening
@@ -349,18 +346,18 @@ static void listener_ready(struct ccs_agent *a, struct ccs_source *s)
 
 void ccs_clients_retry_refused(struct ccs_agent *a)
 {
-	if (a->refused < 0 || !ccs_refused_close(a, a->refused_uid, a->refused))
+	if (a->refused.fd < 0 || !ccs_refused_close(a, a->refused.uid, a->refused.fd))
 		return;
-	a->refused = -1;
-	a->listening = ccs_agent_watch(a, &a->listener) == 0;
+	a->refused.fd = -1;
+	a->listener.active = ccs_agent_watch(a, &a->listener.source) == 0;
 }
 
 void ccs_clients_tick(struct ccs_agent *a, uint64_t now_ns)
 {
 	if (a->config.gives_way && !has_name(a))
 		a->stopping = true;
-	if (!a->listening && a->refused < 0)
-		a->listening = ccs_agent_watch(a, &a->listener) == 0;
+	if (!a->listener.active && a->refused.fd < 0)
+		a->listener.active = ccs_agent_watch(a, &a->listener.source) == 0;
 	for (struct ccs_client *c = a->client; c < a->client + CCS_AGENT_CLIENTS; c++)
 		if (c->shm)
 			atomic_store_explicit(&c->shm->heartbeat_ns, now_ns, memory_order_release);

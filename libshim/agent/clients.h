@@ -7,7 +7,6 @@
 /* 0, or -1 with an error text and errno. */
 int ccs_clients_open(struct ccs_agent *a, char *err, size_t len);
 void ccs_clients_close(struct ccs_agent *a);
-void ccs_client_close(struct ccs_agent *a, struct ccs_client *c);
 /* Write the heartbeat into each client's region. */
 void ccs_clients_tick(struct ccs_agent *a, uint64_t now_ns);
 /* Close the refused connection that waits for that, if one of the others is closed now. */

@@ -14,14 +14,9 @@
 #include "agent/telemetry/demand.h"
 #include "agent/telemetry/inbound.h"
 
-static uint64_t hash_of(const struct ccs_agent *a, const struct ccs_peer *p, uint32_t qpn)
-{
-	return ccs_mix(a->flows.salt ^ ((uint64_t)p->serial << 24 | qpn));
-}
-
 static uint64_t hash_of_slot(const struct ccs_agent *a, const struct ccs_client *c, uint32_t slot)
 {
-	return ccs_mix(a->slots.salt ^ ((uint64_t)(c - a->client) << 32 | slot));
+	return ccs_index_hash(&a->flows.by_slot, (uint64_t)(c - a->client), slot);
 }
 
 /* The client chooses its slots: no memory and no time may depend on their numbers. */
@@ -31,9 +26,8 @@ struct ccs_agent_flow *ccs_agent_flow_find(const struct ccs_agent *a, const stru
 	const uint64_t hash = hash_of_slot(a, c, slot);
 	struct ccs_hash_node *l = NULL;
 
-	while ((l = ccs_index_next(&a->slots, l, hash))) {
-		struct ccs_agent_flow *f = (struct ccs_agent_flow *)
-			((char *)l - offsetof(struct ccs_agent_flow, slot_link));
+	while ((l = ccs_index_next(&a->flows.by_slot, l, hash))) {
+		struct ccs_agent_flow *f = CCS_FLOW_OF(l, slot_link);
 
 		if (f->client == c && f->slot == slot)
 			return f;
@@ -45,14 +39,14 @@ static void link_to_client(struct ccs_agent *a, struct ccs_agent_flow *f)
 {
 	struct ccs_client *c = f->client;
 
-	ccs_index_add(&a->slots, &f->slot_link, hash_of_slot(a, c, f->slot));
+	ccs_index_add(&a->flows.by_slot, &f->slot_link, hash_of_slot(a, c, f->slot));
 	f->next = c->first;
 	f->at = &c->first;
 	if (f->next)
 		f->next->at = &f->next;
 	c->first = f;
 	c->flows++;
-	a->nflows++;
+	a->flows.n++;
 }
 
 static void unlink_from_client(struct ccs_agent *a, struct ccs_agent_flow *f)
@@ -62,7 +56,7 @@ static void unlink_from_client(struct ccs_agent *a, struct ccs_agent_flow *f)
 	if (f->next)
 		f->next->at = f->at;
 	f->client->flows--;
-	a->nflows--;
+	a->flows.n--;
 }
 
 static int check_owner(struct ccs_agent *a, const struct ccs_client *c,
@@ -93,7 +87,7 @@ static uint32_t flows_of_user(const struct ccs_agent *a, uid_t uid)
 /* The limit per user reserves flows for other users. */
 static bool has_too_many_flows(struct ccs_agent *a, const struct ccs_client *c)
 {
-	if (a->nflows < CCS_AGENT_FLOWS_PER_UID || c->uid == 0 ||
+	if (a->flows.n < CCS_AGENT_FLOWS_PER_UID || c->uid == 0 ||
 	    flows_of_user(a, c->uid) < CCS_AGENT_FLOWS_PER_UID)
 		return false;
 	ccs_agent_warn(a, CCS_AGENT_WARN_FLOWS,
@@ -122,11 +116,12 @@ static bool has_too_many_senders(const struct ccs_agent *a, const struct ccs_cli
 				 const struct ccs_ipc_add *m, const struct ccs_ends *ends)
 {
 	const struct ccs_peer *p = ccs_peer_find(a, ends);
+	const uint64_t hash = p ? ccs_index_hash(&a->flows.by_peer, p->serial, m->peer_qpn) : 0;
 	struct ccs_hash_node *l = NULL;
 	unsigned n = 0;
 
-	while (p && (l = ccs_index_next(&a->flows, l, hash_of(a, p, m->peer_qpn)))) {
-		const struct ccs_agent_flow *f = (struct ccs_agent_flow *)l;
+	while (p && (l = ccs_index_next(&a->flows.by_peer, l, hash))) {
+		const struct ccs_agent_flow *f = CCS_FLOW_OF(l, link);
 
 		n += f->peer == p && f->peer_qpn == m->peer_qpn && f->client->uid == c->uid;
 	}
@@ -148,7 +143,7 @@ static int check_request(struct ccs_agent *a, const struct ccs_client *c,
 		return EBUSY;
 	if (!ccs_agent_owns_address(a, &ends->local))
 		return EADDRNOTAVAIL;
-	if (a->nflows >= CCS_AGENT_FLOWS || has_too_many_flows(a, c) ||
+	if (a->flows.n >= CCS_AGENT_FLOWS || has_too_many_flows(a, c) ||
 	    needs_too_many_peers(a, c, ends))
 		return ENOSPC;
 	return check_owner(a, c, m);
@@ -159,7 +154,8 @@ static void attach(struct ccs_agent *a, struct ccs_agent_flow *f)
 	struct ccs_client *c = f->client;
 
 	link_to_client(a, f);
-	ccs_index_add(&a->flows, &f->link, hash_of(a, f->peer, f->peer_qpn));
+	ccs_index_add(&a->flows.by_peer, &f->link,
+		      ccs_index_hash(&a->flows.by_peer, f->peer->serial, f->peer_qpn));
 	ccs_cnp_feed_attach(a, f);
 	ccs_nic_cnps_attach(a, f);
 	ccs_inbound_attach(a, f);
@@ -222,12 +218,13 @@ void ccs_agent_flow_remove(struct ccs_agent *a, struct ccs_agent_flow *f)
 
 unsigned ccs_agent_flow_cnp(struct ccs_agent *a, struct ccs_peer *p, uint32_t peer_qpn)
 {
-	const uint64_t hash = hash_of(a, p, peer_qpn), now_ns = ccs_agent_now(a);
+	const uint64_t hash = ccs_index_hash(&a->flows.by_peer, p->serial, peer_qpn);
+	const uint64_t now_ns = ccs_agent_now(a);
 	struct ccs_hash_node *l = NULL;
 	unsigned n = 0;
 
-	while ((l = ccs_index_next(&a->flows, l, hash))) {
-		struct ccs_agent_flow *f = (struct ccs_agent_flow *)l;
+	while ((l = ccs_index_next(&a->flows.by_peer, l, hash))) {
+		struct ccs_agent_flow *f = CCS_FLOW_OF(l, link);
 
 		if (f->peer != p || f->peer_qpn != peer_qpn)
 			continue;

@@ -30,6 +30,8 @@
 #include "agent/telemetry/relay.h"
 #include "agent/telemetry/sampler.h"
 #include "agent/telemetry/subscribers.h"
+#include "base/os.h"
+#include "base/text.h"
 
 /* No connection is accepted while a refused connection waits to be closed: retry soon. */
 #define REFUSED_RETRY_NS 2000000u
@@ -68,10 +70,8 @@ static int open_components(struct ccs_agent *a, char *err, size_t len)
 {
 	if (ccs_agent_init_identity(a) || open_loop(a) ||
 	    ccs_peers_open(a, ccs_subscribers_remove_peer) || ccs_hello_limit_open(a) ||
-	    ccs_np_open(a)) {
-		snprintf(err, len, "cannot start: %s", strerror(errno));
-		return -1;
-	}
+	    ccs_np_open(a))
+		return ccs_refuse(err, len, "cannot start: %s", strerror(errno));
 	a->received = ccs_receive_message;
 	if (ccs_udp_open(a, err, len))
 		return -1;
@@ -87,16 +87,14 @@ static int parse_addresses(struct ccs_agent *a, char *err, size_t len)
 	const struct ccs_agent_config *c = &a->config;
 
 	errno = EINVAL;
-	if (c->naddresses > CCS_AGENT_ADDRESSES || c->ninterfaces > CCS_AGENT_INTERFACES) {
-		snprintf(err, len, "more than %d addresses or %d interfaces are configured",
-			 CCS_AGENT_ADDRESSES, CCS_AGENT_INTERFACES);
-		return -1;
-	}
+	if (c->naddresses > CCS_AGENT_ADDRESSES || c->ninterfaces > CCS_AGENT_INTERFACES)
+		return ccs_refuse(err, len,
+				  "more than %d addresses or %d interfaces are configured",
+				  CCS_AGENT_ADDRESSES, CCS_AGENT_INTERFACES);
 	for (unsigned i = 0; i < c->naddresses; i++)
-		if (ccs_address_parse(c->addresses[i], &a->address[i])) {
-			snprintf(err, len, "'%s' is not a unicast IP address", c->addresses[i]);
-			return -1;
-		}
+		if (ccs_address_parse(c->addresses[i], &a->address[i]))
+			return ccs_refuse(err, len, "'%s' is not a unicast IP address",
+					  c->addresses[i]);
 	return 0;
 }
 
@@ -114,7 +112,8 @@ struct ccs_agent *ccs_agent_open(const struct ccs_agent_config *config, char *er
 	a->config.port = config->port ? config->port : CCS_WIRE_PORT;
 	a->counters.sysfs = config->sysfs ? config->sysfs : "/sys";
 	a->opened_ns = ccs_agent_now(a);
-	a->epoll = a->lock = a->stop.fd = a->listener.fd = a->netlink.fd = a->refused = -1;
+	a->epoll = a->stop.fd = a->netlink.fd = -1;
+	a->listener.source.fd = a->listener.lock = a->refused.fd = -1;
 	if (parse_addresses(a, err, len) == 0 && open_components(a, err, len) == 0) {
 		ccs_inherited_check(a);
 		return a;
@@ -130,9 +129,9 @@ static void tick(struct ccs_agent *a)
 	const uint64_t now_ns = ccs_agent_now(a);
 
 	ccs_peers_retry(a, now_ns);
-	if (now_ns < a->tick_ns)
+	if (now_ns < a->due.tick_ns)
 		return;
-	a->tick_ns = now_ns + CCS_AGENT_TICK_NS;
+	a->due.tick_ns = now_ns + CCS_AGENT_TICK_NS;
 	ccs_clients_tick(a, now_ns);
 	ccs_peers_tick(a, now_ns);
 	ccs_capture_tick(a);
@@ -144,9 +143,9 @@ static void poll_counters(struct ccs_agent *a)
 {
 	const uint64_t now_ns = ccs_agent_now(a);
 
-	if (!a->counters.ports || now_ns < a->counters_ns)
+	if (!a->counters.ports || now_ns < a->due.counters_ns)
 		return;
-	a->counters_ns = now_ns + CCS_COUNTERS_PERIOD_NS;
+	a->due.counters_ns = now_ns + CCS_COUNTERS_PERIOD_NS;
 	ccs_nic_cnps_poll(a, now_ns);
 }
 
@@ -155,9 +154,9 @@ static void report_alive(struct ccs_agent *a)
 {
 	const uint64_t now_ns = ccs_agent_now(a);
 
-	if (!a->config.alive_ns || now_ns < a->alive_ns)
+	if (!a->config.alive_ns || now_ns < a->due.alive_ns)
 		return;
-	a->alive_ns = now_ns + a->config.alive_ns;
+	a->due.alive_ns = now_ns + a->config.alive_ns;
 	a->config.alive(a->config.alive_arg);
 }
 
@@ -165,21 +164,22 @@ static void report_alive(struct ccs_agent *a)
 static int64_t next_timeout_ns(const struct ccs_agent *a)
 {
 	const uint64_t now_ns = ccs_agent_now(a);
-	const bool idle = !a->nclients && !a->peers.high && a->listening && !a->config.gives_way;
-	uint64_t due_ns = idle ? UINT64_MAX : a->tick_ns;
+	const bool idle = !a->nclients && !a->peers.high && a->listener.active &&
+			  !a->config.gives_way;
+	uint64_t due_ns = idle ? UINT64_MAX : a->due.tick_ns;
 
-	if (a->config.alive_ns && a->alive_ns < due_ns)
-		due_ns = a->alive_ns;
+	if (a->config.alive_ns && a->due.alive_ns < due_ns)
+		due_ns = a->due.alive_ns;
 	if (idle)
 		return due_ns == UINT64_MAX ? -1 : due_ns <= now_ns ? 0 : (int64_t)(due_ns - now_ns);
-	if (a->refused >= 0 && now_ns + REFUSED_RETRY_NS < due_ns)
+	if (a->refused.fd >= 0 && now_ns + REFUSED_RETRY_NS < due_ns)
 		due_ns = now_ns + REFUSED_RETRY_NS;
 	if (a->peers.hello_due_ns < due_ns)
 		due_ns = a->peers.hello_due_ns;
-	if (a->counters.ports && a->counters_ns < due_ns)
-		due_ns = a->counters_ns;
-	if (a->telemetry_wanted && a->demand_ns < due_ns)
-		due_ns = a->demand_ns;
+	if (a->counters.ports && a->due.counters_ns < due_ns)
+		due_ns = a->due.counters_ns;
+	if (a->demand.wanted && a->due.demand_ns < due_ns)
+		due_ns = a->due.demand_ns;
 	if (ccs_sampler_due(a) < due_ns)
 		due_ns = ccs_sampler_due(a);
 	return due_ns <= now_ns ? 0 : (int64_t)(due_ns - now_ns);
@@ -239,13 +239,6 @@ void ccs_agent_stop(struct ccs_agent *a)
 	errno = saved;
 }
 
-static void close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
-
 void ccs_agent_close(struct ccs_agent *a)
 {
 	ccs_clients_close(a);
@@ -253,10 +246,10 @@ void ccs_agent_close(struct ccs_agent *a)
 	ccs_udp_close(a);
 	ccs_ports_close(a);
 	ccs_peers_close(a);
-	ccs_hello_limit_close(a);
+	free(a->hello_limit);
 	free(a->relayed);
 	free(a->np);
-	close_fd(&a->stop.fd);
-	close_fd(&a->epoll);
+	ccs_close(a->stop.fd);
+	ccs_close(a->epoll);
 	free(a);
 }

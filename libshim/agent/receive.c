@@ -36,7 +36,7 @@ static void answer_hello(struct ccs_agent *a, const struct ccs_ends *ends, struc
 /* The answer shows which incarnation the peer has now. */
 static void challenge(struct ccs_agent *a, struct ccs_peer *p)
 {
-	if (!p->hello_awaited || p->hello_sent_ns + CHALLENGE_NS < ccs_agent_now(a))
+	if (!p->hello.awaited || p->hello.sent_ns + CHALLENGE_NS < ccs_agent_now(a))
 		ccs_send_hello(a, p);
 }
 
@@ -61,7 +61,7 @@ static bool is_hello_fresh(struct ccs_agent *a, struct ccs_peer *p,
 	/* A HELLO may be recorded as well. The answer to an earlier HELLO of ours, if it is late,
 	 * must not make an incarnation count again. */
 	if (p->incarnation)
-		p->hello_awaited = 0;
+		p->hello.awaited = 0;
 	ccs_peer_adopt(p, h->incarnation, h->sequence);
 	p->proven = 0;
 	if (ccs_peer_wanted(p, ccs_agent_now(a)))
@@ -132,33 +132,33 @@ static void handle_hello_ack(struct ccs_agent *a, struct ccs_peer *p,
 			     const struct ccs_wire_message *m)
 {
 	const bool known = m->header.incarnation == p->incarnation;
-	const bool late = m->hello_ack.of != p->hello_awaited;
+	const bool late = m->hello_ack.of != p->hello.awaited;
 
-	if (!p->hello_awaited || m->hello_ack.of < p->hello_first ||
-	    m->hello_ack.of > p->hello_awaited) {
+	if (!p->hello.awaited || m->hello_ack.of < p->hello.first ||
+	    m->hello_ack.of > p->hello.awaited) {
 		count_refusal(a, CCS_REFUSED_REPLAYED);
 		return;
 	}
-	p->hello_awaited = 0;
+	p->hello.awaited = 0;
 	/* The peer has restarted since, or a replayed HELLO pretends it: send another HELLO. */
-	if (p->hello_echo != p->incarnation && !known) {
+	if (p->hello.echo != p->incarnation && !known) {
 		count_refusal(a, CCS_REFUSED_INCARNATION);
 		ccs_send_hello(a, p);
 		return;
 	}
 	a->totals.answers_late += late;
 	if (!late)
-		update_rtt(p, ccs_agent_now(a) - p->hello_sent_ns);
+		update_rtt(p, ccs_agent_now(a) - p->hello.sent_ns);
 	ccs_peer_prove(p, m->header.incarnation, m->header.sequence);
 	if (m->hello_ack.lease_ms) {
-		p->hello_attempts = 0;
-		p->hello_due_ns = ccs_agent_now(a) + CCS_RENEW_NS;
+		p->hello.attempts = 0;
+		p->hello.due_ns = ccs_agent_now(a) + CCS_RENEW_NS;
 		p->capabilities = m->hello_ack.capabilities;
 		p->last_seen_ns = ccs_agent_now(a);
 		ccs_deliver_peer_to_all(a, p);
 		handle_advice(a, p, m->header.sequence, &(struct ccs_wire_advice){
 			.advised = m->hello_ack.advised, .flows = m->hello_ack.flows });
-		if (p->hello_pending)
+		if (p->hello.pending)
 			ccs_send_hello(a, p);
 	} else if (!known && ccs_peer_wanted(p, ccs_agent_now(a))) {
 		ccs_send_hello(a, p);
@@ -192,7 +192,7 @@ static void handle_telemetry(struct ccs_agent *a, struct ccs_peer *p, const stru
 
 	if (!is_proven(p, &m->header)) {
 		count_refusal(a, CCS_REFUSED_INCARNATION);
-	} else if (!(echo ? p->flows != 0 : ccs_agent_now(a) < p->switch_until_ns)) {
+	} else if (!(echo ? p->flows != 0 : ccs_agent_now(a) < p->relay.until_ns)) {
 		count_refusal(a, CCS_REFUSED_PEER);
 	} else if (!ccs_peer_fresh(p, m->header.sequence)) {
 		count_refusal(a, CCS_REFUSED_REPLAYED);

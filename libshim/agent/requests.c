@@ -124,20 +124,15 @@ static bool handle_request(struct ccs_agent *a, struct ccs_client *c, uint32_t t
 /* Minimum length of a message of that type; newer clients may send longer ones. */
 static size_t least_length(uint32_t type)
 {
-	switch (type) {
-	case CCS_IPC_HELLO:
-		return sizeof(struct ccs_ipc_hello);
-	case CCS_IPC_ADD:
-		return sizeof(struct ccs_ipc_add);
-	case CCS_IPC_REMOVE:
-		return sizeof(struct ccs_ipc_remove);
-	case CCS_IPC_CNP:
-		return sizeof(struct ccs_ipc_cnp);
-	case CCS_IPC_RECORD:
-		return sizeof(struct ccs_ipc_record);
-	default:
-		return sizeof(uint32_t);
-	}
+	static const size_t least[] = {
+		[CCS_IPC_HELLO] = sizeof(struct ccs_ipc_hello),
+		[CCS_IPC_ADD] = sizeof(struct ccs_ipc_add),
+		[CCS_IPC_REMOVE] = sizeof(struct ccs_ipc_remove),
+		[CCS_IPC_CNP] = sizeof(struct ccs_ipc_cnp),
+		[CCS_IPC_RECORD] = sizeof(struct ccs_ipc_record),
+	};
+
+	return type < sizeof(least) / sizeof(*least) ? least[type] : 0;
 }
 
 bool ccs_ipc_handle(struct ccs_agent *a, struct ccs_client *c, const void *data, size_t len,

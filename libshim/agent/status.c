@@ -84,7 +84,7 @@ static void put_peer(struct ccs_json *j, const struct ccs_peer *p, uint64_t now_
 	ccs_json_uint(j, "hops", p->telemetry.nhops);
 	ccs_json_uint(j, "hop_flows", p->telemetry.flows);
 	put_age(j, "hops_s", now_ns, p->telemetry.updated_ns);
-	ccs_json_uint(j, "inbound_flows", p->inbound.active);
+	ccs_json_uint(j, "inbound_flows", p->inbound.request.active);
 	ccs_json_uint(j, "inbound_hops", p->inbound.telemetry.nhops);
 	put_age(j, "inbound_hops_s", now_ns, p->inbound.telemetry.updated_ns);
 	ccs_json_bool(j, "leased", ccs_peer_leased(p, now_ns));

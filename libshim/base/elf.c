@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads ELF files of either class and byte order; see elf.h. */
 #include "base/elf.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Formats GIDs. */
 #include "base/gid.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The log-linear histogram; see hist.h. */
 #include "base/hist.h"
 
 #include <math.h>

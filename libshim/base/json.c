@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The JSON writer; see json.h. */
 #include "base/json.h"
 
 #include <inttypes.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A thread that has a file open. */
 #include "base/keep_open.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The slow paths of the lock: waiting and waking; see lock.h. */
 #include "base/lock.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Doubles as text in the C locale; see number.h. */
 #include "base/number.h"
 
 #include <locale.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Pools of zeroed blocks; see pool.h. */
 #include "base/pool.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The data rate of an RDMA port from its speed and width codes. */
 #include "base/portrate.h"
 
 /* One lane's data rate. The codes are InfiniBand's (PortInfo LinkSpeedActive); drivers of

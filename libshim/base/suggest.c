@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the name nearest to a mistyped word; see suggest.h. */
 #include "base/suggest.h"
 
 #include <ctype.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads attributes of RDMA devices and network interfaces; see sysfs.h. */
 #include "base/sysfs.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -39,6 +39,19 @@ static bool read_line(int fd, char *line, size_t len)
 	line[n > 0 ? n : 0] = '\0';
 	line[strcspn(line, "\n")] = '\0';
 	return *line;
+}
+
+bool ccs_sysfs_read_number(int fd, uint64_t *value)
+{
+	char text[32], *end;
+	const ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	errno = 0;
+	*value = strtoull(text, &end, 10);
+	return !errno && end != text;
 }
 
 bool ccs_sysfs_netdev(const char *sysfs, const char *device, unsigned port,

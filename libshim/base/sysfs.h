@@ -4,9 +4,13 @@
 /* RDMA devices and network interfaces in sysfs ("/sys", or a directory of a test). */
 #include <net/if.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Open a file below class/. The caller closes the descriptor; -1 and errno on failure. */
 int ccs_sysfs_open(const char *sysfs, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Read the current number from an open file. False: it cannot be read, or is no number. */
+bool ccs_sysfs_read_number(int fd, uint64_t *value);
 
 /* The network interface of an Ethernet port; false: the port has no interface. */
 bool ccs_sysfs_netdev(const char *sysfs, const char *device, unsigned port,

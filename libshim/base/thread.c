@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Threads of the library in the application's process. */
 #include "base/thread.h"
 
 #include <errno.h>
 #include <fenv.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/text.h"
 
 static cpu_set_t allowed;
 static bool given;
@@ -57,10 +57,9 @@ int ccs_cpus_parse(const char *text, cpu_set_t *cpus, char *err, size_t errlen)
 	}
 	while ((rest = parse_range(rest, cpus)) && *rest == ',')
 		rest++;
-	if (rest && !*rest)
-		return 0;
-	snprintf(err, errlen, "'%s' is neither all nor a list of CPUs, such as 0-3,8", text);
-	return -1;
+	return rest && !*rest ? 0 :
+	       ccs_refuse(err, errlen, "'%s' is neither all nor a list of CPUs, such as 0-3,8",
+			  text);
 }
 
 void ccs_thread_set_cpus(const cpu_set_t *cpus)

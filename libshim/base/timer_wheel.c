@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The timing wheel; see timer_wheel.h. */
 #include "base/timer_wheel.h"
 
 #include <stddef.h>

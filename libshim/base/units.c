@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Parses and formats numbers with units; see units.h. */
 #include "base/units.h"
 
 #include <ctype.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Parses an algorithm specification and explains what is wrong with it. */
 #include "config/check_cc.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "config/plugin.h"
 
 void ccs_offer_params(struct ccs_suggestion *near, const struct ccs_cc_ops *ops)
@@ -25,11 +25,8 @@ static void hint_algorithm(const char *word, char *hint, size_t len)
 		return;
 	}
 	snprintf(hint, len, "; there are " CCS_CC_AUTO);
-	for (unsigned i = 0; ccs_cc_all[i]; i++) {
-		const size_t at = strlen(hint);
-
-		snprintf(hint + at, len - at, ", %s", ccs_cc_all[i]->name);
-	}
+	for (unsigned i = 0; ccs_cc_all[i]; i++)
+		ccs_append(hint, len, ", %s", ccs_cc_all[i]->name);
 }
 
 static void hint_choice(const struct ccs_cc_param *param, const char *word, char *hint, size_t len)
@@ -37,12 +34,8 @@ static void hint_choice(const struct ccs_cc_param *param, const char *word, char
 	for (unsigned i = 0; param->choices[i]; i++)
 		if (strcmp(param->choices[i], word) == 0)
 			return;
-	for (unsigned i = 0; param->choices[i]; i++) {
-		const size_t at = strlen(hint);
-
-		snprintf(hint + at, len - at, "%s%s", i ? "|" : "; it is one of ",
-			 param->choices[i]);
-	}
+	for (unsigned i = 0; param->choices[i]; i++)
+		ccs_append(hint, len, "%s%s", i ? "|" : "; it is one of ", param->choices[i]);
 }
 
 /* Write a hint for the first item with an unknown parameter or an unknown choice. */
@@ -103,11 +96,9 @@ static int check_pairs(const struct ccs_cc_spec *cc, char *err, size_t errlen)
 			const char *name = cc->ops->params[i].name;
 			const int j = find_partner(cc->ops, name, pairs[k][0], pairs[k][1]);
 
-			if (j < 0 || !(cc->given[i] > cc->given[j]))
-				continue;
-			snprintf(err, errlen, "%s of %s is above %s; lower it", name, cc->ops->name,
-				 cc->ops->params[j].name);
-			return -1;
+			if (j >= 0 && cc->given[i] > cc->given[j])
+				return ccs_refuse(err, errlen, "%s of %s is above %s; lower it",
+						  name, cc->ops->name, cc->ops->params[j].name);
 		}
 	return 0;
 }
@@ -140,15 +131,13 @@ int ccs_spec_parse(struct ccs_cc_spec *spec, const char *text, char *err, size_t
 	const struct ccs_cc_ops *ops;
 	struct ccs_cc_spec new;
 	char hint[160] = "";
-	size_t at;
 
 	ops = find_algorithm(text, len, err, errlen);
 	if (!ops)
 		return -1;
 	if (ccs_cc_parse_params(&new, ops, text + len, err, errlen)) {
 		hint_params(ops, text + len, hint, sizeof(hint));
-		at = strlen(err);
-		snprintf(err + at, errlen - at, "%s", hint);
+		ccs_append(err, errlen, "%s", hint);
 		return -1;
 	}
 	if (check_pairs(&new, err, errlen))

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads a configuration file line by line. */
 #include "config/conf.h"
 
 #include <errno.h>
@@ -23,9 +22,7 @@ static int next_char(struct input *in)
 	ssize_t n;
 
 	if (in->at == in->len) {
-		do
-			n = read(in->fd, in->chunk, sizeof(in->chunk));
-		while (n < 0 && errno == EINTR);
+		n = TEMP_FAILURE_RETRY(read(in->fd, in->chunk, sizeof(in->chunk)));
 		if (n < 0)
 			in->error = errno;
 		if (n <= 0)
@@ -55,20 +52,14 @@ static bool next_line(struct input *in, char line[LINE_LEN], const char **bad)
 	return c != EOF || len || *bad;
 }
 
-/* Not isspace(), which depends on the application's locale. */
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r';
-}
-
 static char *trim(char *text)
 {
 	size_t len;
 
-	while (is_blank(*text))
+	while (ccs_is_blank(*text))
 		text++;
 	len = strlen(text);
-	while (len && is_blank(text[len - 1]))
+	while (len && ccs_is_blank(text[len - 1]))
 		len--;
 	text[len] = '\0';
 	return text;
@@ -78,7 +69,7 @@ static char *trim(char *text)
 static void cut_comment(char *text)
 {
 	for (char *p = text; *p; p++)
-		if (*p == '#' && (p == text || is_blank(p[-1]))) {
+		if (*p == '#' && (p == text || ccs_is_blank(p[-1]))) {
 			*p = '\0';
 			return;
 		}
@@ -212,8 +203,8 @@ int ccs_conf_read(const char *path, const struct ccs_conf_reader *reader)
 char *ccs_conf_quote(const char *value, char *buf, size_t len)
 {
 	const size_t n = strlen(value);
-	const bool plain = !n || (value[0] != '"' && !is_blank(value[0]) &&
-				  !is_blank(value[n - 1]) && !strchr(value, '#'));
+	const bool plain = !n || (value[0] != '"' && !ccs_is_blank(value[0]) &&
+				  !ccs_is_blank(value[n - 1]) && !strchr(value, '#'));
 
 	snprintf(buf, len, plain ? "%s" : "\"%s\"", value);
 	return buf;

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the ID of a container in the names of control groups and mounts. */
 #include "config/container.h"
 
 #include <stdio.h>
@@ -9,7 +8,7 @@
 enum { DIGITS = CCS_CONTAINER_LEN - 1 };
 
 /* Copy the last group of exactly 64 digits: outer containers come first. */
-static bool find_id(const char *text, char id[CCS_CONTAINER_LEN])
+static bool find_id(char *text, char id[CCS_CONTAINER_LEN])
 {
 	bool found = false;
 
@@ -26,16 +25,11 @@ static bool find_id(const char *text, char id[CCS_CONTAINER_LEN])
 	return found;
 }
 
-static bool is_in_cgroup(char *line, char id[CCS_CONTAINER_LEN])
-{
-	return find_id(line, id);
-}
-
 /* Fields 4 and 5 are the mount's origin in its file system, and where it is mounted. Kubernetes
  * mounts files of the pod, which has another ID. */
 static bool is_in_mount(char *line, char id[CCS_CONTAINER_LEN])
 {
-	const char *field[5] = { NULL };
+	char *field[5] = { NULL };
 	char *rest = line;
 
 	for (unsigned i = 0; i < 5; i++)
@@ -67,5 +61,5 @@ static bool search(const char *proc, const char *file,
 bool ccs_container_read(const char *proc, char id[CCS_CONTAINER_LEN])
 {
 	*id = '\0';
-	return search(proc, "cgroup", is_in_cgroup, id) || search(proc, "mountinfo", is_in_mount, id);
+	return search(proc, "cgroup", find_id, id) || search(proc, "mountinfo", is_in_mount, id);
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Keeps variables of the environment; see environment.h. */
 #include "config/environment.h"
 
 #include <stdbool.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Expands the file names given by options, and opens the files for writing. */
 #include "config/filename.h"
 
 #include <errno.h>
@@ -10,46 +9,34 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "config/job.h"
+
+static const char escapes[] = "hjtrp%";
 
 int ccs_filename_check(const char *name, char *err, size_t errlen)
 {
 	for (const char *p = strchr(name, '%'); p; p = strchr(p + 2, '%')) {
-		if (p[1] && strchr("hjtrp%", p[1]))
+		if (p[1] && strchr(escapes, p[1]))
 			continue;
 		if ((unsigned char)p[1] > ' ' && (unsigned char)p[1] < 0x7f)
 			snprintf(err, errlen, "there is no escape '%%%c'", p[1]);
 		else
 			snprintf(err, errlen, "nothing follows a %%");
-		snprintf(err + strlen(err), errlen - strlen(err), "; allowed: %%h (host), %%j (job), "
-			 "%%t (task), %%r (rank), %%p (process ID), and %%%% for a percent sign");
+		ccs_append(err, errlen, "; allowed: %%h (host), %%j (job), %%t (task), %%r (rank), "
+			   "%%p (process ID), and %%%% for a percent sign");
 		return -1;
 	}
 	return 0;
 }
 
-/* The text that replaces the escape; number: a buffer for a numeric value. */
-static const char *value_of(char escape, const struct ccs_job *job, char *number, size_t len)
+/* The text that replaces the escape; pid: a buffer for the process ID. */
+static const char *value_of(char escape, const struct ccs_job *job, char *pid, size_t len)
 {
-	const char *value = "%";
+	const char *const values[] = { job->host, job->id, job->task, job->rank, pid, "%" };
+	const char *at = strchr(escapes, escape), *value = at ? values[at - escapes] : "%";
 
-	switch (escape) {
-	case 'h':
-		value = job->host;
-		break;
-	case 'j':
-		value = job->id;
-		break;
-	case 't':
-		value = job->task;
-		break;
-	case 'r':
-		value = job->rank;
-		break;
-	case 'p':
-		snprintf(number, len, "%ld", (long)getpid());
-		return number;
-	}
+	snprintf(pid, len, "%ld", (long)getpid());
 	return *value ? value : "none";
 }
 
@@ -68,12 +55,12 @@ static int append(char *out, size_t len, size_t *at, const char *text, size_t n)
 
 int ccs_filename_expand(const char *name, const struct ccs_job *job, char *out, size_t len)
 {
-	char number[24];
+	char pid[24];
 	size_t at = 0;
 
 	while (*name) {
 		const bool escape = *name == '%' && name[1];
-		const char *text = escape ? value_of(name[1], job, number, sizeof(number)) : name;
+		const char *text = escape ? value_of(name[1], job, pid, sizeof(pid)) : name;
 
 		if (append(out, len, &at, text, escape ? strlen(text) : 1))
 			return -1;

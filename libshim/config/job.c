@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds job, task and rank in the variables of batch systems and of MPI. */
 #include "config/job.h"
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "config/environment.h"
 
 enum { SHORT_ID = 12 };
@@ -111,25 +112,22 @@ const struct ccs_job *ccs_job(void)
 	return &own;
 }
 
-static size_t append(char *text, size_t len, size_t at, const char *what, const char *value, int most)
+static void append(char *text, size_t len, const char *what, const char *value, int most)
 {
-	const int n = *value && at < len
-		? snprintf(text + at, len - at, ", %s %.*s", what, most, value) : 0;
-
-	return at + (n > 0 ? (size_t)n : 0);
+	if (*value)
+		ccs_append(text, len, ", %s %.*s", what, most, value);
 }
 
 const char *ccs_job_text(const struct ccs_job *job, char *text, size_t len)
 {
 	const bool is_id = strlen(job->container) == CCS_CONTAINER_LEN - 1;
 	const bool is_rank = strcmp(job->task, job->rank) == 0;
-	size_t at = 0;
 
 	*text = '\0';
-	at = append(text, len, at, "job", job->id, CCS_JOB_TEXT);
-	at = append(text, len, at, "task", is_rank ? "" : job->task, CCS_JOB_TEXT);
-	at = append(text, len, at, "rank", job->rank, CCS_JOB_TEXT);
-	append(text, len, at, "container", job->container, is_id ? SHORT_ID : CCS_JOB_TEXT);
+	append(text, len, "job", job->id, CCS_JOB_TEXT);
+	append(text, len, "task", is_rank ? "" : job->task, CCS_JOB_TEXT);
+	append(text, len, "rank", job->rank, CCS_JOB_TEXT);
+	append(text, len, "container", job->container, is_id ? SHORT_ID : CCS_JOB_TEXT);
 	return text;
 }
 
@@ -147,4 +145,24 @@ void ccs_job_json(struct ccs_json *j, const struct ccs_job *job)
 	write_number(j, "rank", job->rank);
 	if (*job->container)
 		ccs_json_str(j, "container", job->container);
+}
+
+/* FNV-1a, and the finaliser of splitmix64, since texts may differ in their last digits only. */
+static uint64_t hash(const char *text)
+{
+	uint64_t x = 0xcbf29ce484222325;
+
+	for (; *text; text++)
+		x = (x ^ (unsigned char)*text) * 0x100000001b3;
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+	x = (x ^ x >> 27) * 0x94d049bb133111eb;
+	return x ^ x >> 31;
+}
+
+double ccs_share_place(const struct ccs_job *job, pid_t pid)
+{
+	char process[sizeof(job->host) + 16];
+
+	snprintf(process, sizeof(process), "%s %d", job->host, (int)pid);
+	return 100 * ((double)(hash(*job->id ? job->id : process) >> 11) + 1) / 0x1p53;
 }

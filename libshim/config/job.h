@@ -4,6 +4,7 @@
 /* The place of this process in a cluster, from the variables of batch systems and of MPI. */
 
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "config/container.h"
 
@@ -30,6 +31,14 @@ void ccs_job_read(struct ccs_job *job);
  * the environment afterwards.
  */
 const struct ccs_job *ccs_job(void);
+
+/*
+ * The place of a process among all, for sections of a configuration file such as [share 10%]:
+ * a number above 0 and up to 100, a hash of the batch system's job or, outside of jobs, of host and
+ * process ID. All processes of a job have the same place on all hosts, so that they are controlled
+ * together. A larger share contains each smaller share.
+ */
+double ccs_share_place(const struct ccs_job *job, pid_t pid);
 
 enum { CCS_JOB_TEXT = 256 };
 

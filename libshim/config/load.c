@@ -152,22 +152,12 @@ static bool is_other_variable(const char *name, size_t len)
 	return len > 4 && memcmp(name, "LAB_", 4) == 0;
 }
 
-/* The environment variable of an option, without the prefix. */
-static void to_upper(const char *name, char *buf, size_t len)
-{
-	size_t i = 0;
-
-	for (; name[i] && i < len - 1; i++)
-		buf[i] = name[i] >= 'a' && name[i] <= 'z' ? (char)(name[i] - 'a' + 'A') : name[i];
-	buf[i] = '\0';
-}
-
 static const struct ccs_opt *option_of_variable(const char *name, size_t len)
 {
 	char variable[64];
 
 	for (size_t i = 0; i < ccs_opt_count; i++) {
-		to_upper(ccs_opt_table[i].name, variable, sizeof(variable));
+		ccs_opt_variable(&ccs_opt_table[i], variable, sizeof(variable));
 		if (strlen(variable) == len && memcmp(variable, name, len) == 0)
 			return &ccs_opt_table[i];
 	}
@@ -179,33 +169,33 @@ static void complain_unknown(struct load *l, const char *name, size_t len)
 	char word[64], best[64] = "";
 	struct ccs_suggestion near;
 
-	snprintf(word, sizeof(word), "%.*s", (int)len, name);
+	snprintf(word, sizeof(word), "%.*s", (int)(len - strlen(PREFIX)), name + strlen(PREFIX));
 	near = ccs_suggest_for(word);
 	for (size_t i = 0; i < ccs_opt_count; i++)
 		ccs_suggest_offer(&near, ccs_opt_table[i].name);
 	if (near.best)
-		to_upper(near.best, best, sizeof(best));
+		ccs_opt_variable(ccs_opt_find(near.best), best, sizeof(best));
 	complain(l, "there is no option " PREFIX "%s%s%s%s", word,
-		 near.best ? "; did you mean " PREFIX : "", best, near.best ? "?" : "");
+		 near.best ? "; did you mean " : "", best, near.best ? "?" : "");
 }
 
 static void parse_variable(void *arg, const char *variable)
 {
 	struct load *l = arg;
-	const char *setting = variable + sizeof(PREFIX) - 1;
-	const size_t len = strcspn(setting, "=");
-	const struct ccs_opt *opt = option_of_variable(setting, len);
+	const size_t len = strcspn(variable, "="), prefix = strlen(PREFIX);
+	const struct ccs_opt *opt = option_of_variable(variable, len);
+	const char *value = variable + len + 1;
 	char err[512];
 
-	if (setting[len] != '=' || is_other_variable(setting, len))
+	if (variable[len] != '=' || is_other_variable(variable + prefix, len - prefix))
 		return;
 	if (!opt)
-		complain_unknown(l, setting, len);
-	else if (ccs_opt_set(&l->scratch, opt, setting + len + 1, err, sizeof(err)))
-		complain(l, PREFIX "%.*s: %s", (int)len, setting, err);
+		complain_unknown(l, variable, len);
+	else if (ccs_opt_set(&l->scratch, opt, value, err, sizeof(err)))
+		complain(l, "%.*s: %s", (int)len, variable, err);
 	else
 		add(l, &(struct ccs_setting){ .opt = opt, .source = CCS_FROM_ENV, .where = "",
-					      .value = setting + len + 1 });
+					      .value = value });
 }
 
 int ccs_rules_load(struct ccs_rules *r, const struct ccs_match_subject *process,

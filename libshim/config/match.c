@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Parses the header of a section and matches queue pairs against it. */
 #include "config/match.h"
 
 #include <arpa/inet.h>
@@ -10,6 +9,7 @@
 
 #include "base/number.h"
 #include "base/suggest.h"
+#include "base/text.h"
 
 #define SYNTAX "expected [app \"GLOB\"], [peer ADDRESS/BITS], [device GLOB], [port N], " \
 	       "[dscp N], [sl N], [share N%%], or several of these in one section"
@@ -125,27 +125,19 @@ int ccs_match_add_key(struct ccs_match *m, const char *name, const char *value, 
 
 	if (!key)
 		return -1;
-	if (m->keys & key->key) {
-		snprintf(err, errlen, "'%s' is given twice; a section may have each key only once", name);
-		return -1;
-	}
-	if (parse_value(m, key->key, value)) {
-		snprintf(err, errlen, "%s: '%.64s' is not %s", name, value, key->what);
-		return -1;
-	}
+	if (m->keys & key->key)
+		return ccs_refuse(err, errlen,
+				  "'%s' is given twice; a section may have each key only once",
+				  name);
+	if (parse_value(m, key->key, value))
+		return ccs_refuse(err, errlen, "%s: '%.64s' is not %s", name, value, key->what);
 	m->keys |= key->key;
 	return 0;
 }
 
-/* Not isspace(), which depends on the application's locale. */
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r';
-}
-
 static const char *skip_blanks(const char *p)
 {
-	while (is_blank(*p))
+	while (ccs_is_blank(*p))
 		p++;
 	return p;
 }
@@ -175,17 +167,15 @@ static int parse_words(struct ccs_match *m, const char *line, const char **end, 
 
 	snprintf(err, errlen, SYNTAX);
 	while (*p != ']') {
-		if (*p == '"' || !read_word(&p, name, sizeof(name)) || !is_blank(*p))
+		if (*p == '"' || !read_word(&p, name, sizeof(name)) || !ccs_is_blank(*p))
 			return -1;
 		p = skip_blanks(p);
 		if (!read_word(&p, value, sizeof(value)))
 			return -1;
 		if (ccs_match_add_key(m, name, value, err, errlen))
 			return -1;
-		if (!is_blank(*p) && *p != ']') {
-			snprintf(err, errlen, SYNTAX);
-			return -1;
-		}
+		if (!ccs_is_blank(*p) && *p != ']')
+			return ccs_refuse(err, errlen, SYNTAX);
 		p = skip_blanks(p);
 		snprintf(err, errlen, SYNTAX);
 	}
@@ -195,22 +185,18 @@ static int parse_words(struct ccs_match *m, const char *line, const char **end, 
 
 int ccs_match_parse(struct ccs_match *m, const char *line, char *err, size_t errlen)
 {
-	const char *end;
+	const char *end = line;
 
 	*m = (struct ccs_match){ 0 };
 	if (parse_words(m, line, &end, err, errlen))
 		return -1;
 	if (snprintf(m->text, sizeof(m->text), "%.*s", (int)(end - line), line) >=
-	    (int)sizeof(m->text)) {
-		snprintf(err, errlen, "the section's header is longer than %zu bytes",
-			 sizeof(m->text) - 1);
-		return -1;
-	}
+	    (int)sizeof(m->text))
+		return ccs_refuse(err, errlen, "the section's header is longer than %zu bytes",
+				  sizeof(m->text) - 1);
 	end = skip_blanks(end);
-	if (*end && *end != '#') {
-		snprintf(err, errlen, "nothing may follow the ] of a section");
-		return -1;
-	}
+	if (*end && *end != '#')
+		return ccs_refuse(err, errlen, "nothing may follow the ] of a section");
 	return 0;
 }
 

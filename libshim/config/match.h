@@ -43,9 +43,15 @@ struct ccs_match_subject {
 	const char *app, *device;
 	uint8_t peer[16];                /* GID */
 	unsigned port, dscp, sl;
-	double place;                    /* among all processes, see config/share.h */
+	double place;                    /* among all processes, see ccs_share_place() */
 	unsigned known;                  /* enum ccs_match_key */
 };
+
+/* Not isspace(), which depends on the application's locale. */
+static inline bool ccs_is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
 
 /* Parse a header from its [ to the end of the line. 0, or -1 with a sentence in err. */
 int ccs_match_parse(struct ccs_match *m, const char *line, char *err, size_t errlen);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The option table, and conversion of option values from and to text. */
 #include "config/options.h"
 
 #include <math.h>
@@ -8,13 +7,14 @@
 #include <strings.h>
 
 #include "base/suggest.h"
+#include "base/text.h"
 #include "base/thread.h"
 #include "base/units.h"
 #include "config/check_cc.h"
 #include "config/filename.h"
 #include "feedback/ipc.h"
 
-static const char *const modes[] = { "off", "observe", "enforce", NULL };
+const char *const ccs_mode_names[] = { "off", "observe", "enforce", NULL };
 static const char *const deepbinds[] = { "clear", "keep", NULL };
 static const char *const agent_threads[] = { "auto", "y", "n", NULL };
 static const char *const fallbacks[] = { "auto", "timely", "swift", "hold", "open", NULL };
@@ -33,8 +33,7 @@ static int check_dscp(const char *text, char *err, size_t errlen)
 {
 	if (ccs_dscp(text) >= 0 || strcmp(text, "keep") == 0)
 		return 0;
-	snprintf(err, errlen, "'%s' is neither keep nor a number from 0 to 63", text);
-	return -1;
+	return ccs_refuse(err, errlen, "'%s' is neither keep nor a number from 0 to 63", text);
 }
 
 static int check_cpus(const char *text, char *err, size_t errlen)
@@ -48,16 +47,14 @@ static int check_agent(const char *text, char *err, size_t errlen)
 {
 	if (*text == '/' || strcmp(text, "off") == 0)
 		return 0;
-	snprintf(err, errlen, "'%s' is neither off nor a path that begins with /", text);
-	return -1;
+	return ccs_refuse(err, errlen, "'%s' is neither off nor a path that begins with /", text);
 }
 
 static int check_stats_dir(const char *text, char *err, size_t errlen)
 {
 	if (!*text || *text == '/')
 		return 0;
-	snprintf(err, errlen, "'%s' is not a path that begins with /", text);
-	return -1;
+	return ccs_refuse(err, errlen, "'%s' is not a path that begins with /", text);
 }
 
 /* The member of struct ccs_options and its size. */
@@ -71,7 +68,7 @@ static int check_stats_dir(const char *text, char *err, size_t errlen)
 	"process ID."
 
 const struct ccs_opt ccs_opt_table[] = {
-	{ .name = "mode", .type = CCS_OPT_ENUM, .def = "enforce", .choices = modes, QP_AT(mode),
+	{ .name = "mode", .type = CCS_OPT_ENUM, .def = "enforce", .choices = ccs_mode_names, QP_AT(mode),
 	  .doc = "What the shim does: nothing (off), measure and count only (observe), or "
 		 "also pace traffic to the algorithm's rate (enforce). Use observe to see "
 		 "what would be measured without changing the traffic." },
@@ -233,11 +230,9 @@ char *ccs_opt_variable(const struct ccs_opt *opt, char *buf, size_t len)
 
 static char *join(const char *const *words, char *buf, size_t len)
 {
-	size_t at = 0;
-
 	buf[0] = '\0';
-	for (; *words && at < len; words++)
-		at += (size_t)snprintf(buf + at, len - at, "%s%s", at ? "|" : "", *words);
+	for (; *words; words++)
+		ccs_append(buf, len, "%s%s", *buf ? "|" : "", *words);
 	return buf;
 }
 
@@ -298,26 +293,23 @@ static int parse_enum(const struct ccs_opt *opt, const char *text, void *at, cha
 		}
 		ccs_suggest_offer(&near, opt->choices[i]);
 	}
-	snprintf(err, len, "'%s' is not one of %s%s", text,
-		 join(opt->choices, choices, sizeof(choices)),
-		 ccs_suggest_hint(&near, hint, sizeof(hint)));
-	return -1;
+	return ccs_refuse(err, len, "'%s' is not one of %s%s", text,
+			  join(opt->choices, choices, sizeof(choices)),
+			  ccs_suggest_hint(&near, hint, sizeof(hint)));
 }
 
 static int parse_string(const struct ccs_opt *opt, const char *text, void *at, char *err,
 			size_t len)
 {
-	if (strlen(text) >= opt->size) {
-		snprintf(err, len, "'%.32s...' is longer than %zu bytes", text, opt->size - 1);
-		return -1;
-	}
+	if (strlen(text) >= opt->size)
+		return ccs_refuse(err, len, "'%.32s...' is longer than %zu bytes", text,
+				  opt->size - 1);
 	/* Logs and configuration files cannot contain control characters. */
 	for (const char *p = text; *p; p++)
-		if ((unsigned char)*p < ' ' || *p == 0x7f) {
-			snprintf(err, len, "'%.*s' is followed by a control character; remove it",
-				 (int)(p - text), text);
-			return -1;
-		}
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			return ccs_refuse(err, len,
+					  "'%.*s' is followed by a control character; remove it",
+					  (int)(p - text), text);
 	if (opt->check && opt->check(text, err, len))
 		return -1;
 	memset(at, 0, opt->size); /* so that equal options are equal bytes */
@@ -336,16 +328,13 @@ static int parse_number(const struct ccs_opt *opt, const char *text, void *at, c
 		*(double *)at = 0;
 		return 0;
 	}
-	if (ccs_parse_unit(text, type->unit, &value)) {
-		snprintf(err, len, "'%s' is not a %s such as %s; allowed: %s", text, type->name,
-			 type->example, format_range(opt, range, sizeof(range)));
-		return -1;
-	}
-	if (value < opt->min || value > opt->max) {
-		snprintf(err, len, "'%s' is out of range; allowed: %s", text,
-			 format_range(opt, range, sizeof(range)));
-		return -1;
-	}
+	if (ccs_parse_unit(text, type->unit, &value))
+		return ccs_refuse(err, len, "'%s' is not a %s such as %s; allowed: %s", text,
+				  type->name, type->example,
+				  format_range(opt, range, sizeof(range)));
+	if (value < opt->min || value > opt->max)
+		return ccs_refuse(err, len, "'%s' is out of range; allowed: %s", text,
+				  format_range(opt, range, sizeof(range)));
 	*(double *)at = value;
 	return 0;
 }
@@ -359,8 +348,7 @@ int ccs_opt_set(struct ccs_options *o, const struct ccs_opt *opt, const char *te
 	case CCS_OPT_BOOL:
 		if (parse_bool(text, at) == 0)
 			return 0;
-		snprintf(err, errlen, "'%s' is neither y nor n", text);
-		return -1;
+		return ccs_refuse(err, errlen, "'%s' is neither y nor n", text);
 	case CCS_OPT_ENUM:
 		return parse_enum(opt, text, at, err, errlen);
 	case CCS_OPT_STRING:
@@ -380,14 +368,12 @@ int ccs_options_set(struct ccs_options *o, const char *name, const char *text, c
 	if (opt) {
 		if (ccs_opt_set(o, opt, text, why, sizeof(why)) == 0)
 			return 0;
-		snprintf(err, errlen, "%s: %s", name, why);
-		return -1;
+		return ccs_refuse(err, errlen, "%s: %s", name, why);
 	}
 	for (size_t i = 0; i < ccs_opt_count; i++)
 		ccs_suggest_offer(&near, ccs_opt_table[i].name);
-	snprintf(err, errlen, "there is no option '%s'%s", name,
-		 near.best ? ccs_suggest_hint(&near, hint, sizeof(hint)) : "; see ccshim.conf(5)");
-	return -1;
+	return ccs_refuse(err, errlen, "there is no option '%s'%s", name, near.best
+			  ? ccs_suggest_hint(&near, hint, sizeof(hint)) : "; see ccshim.conf(5)");
 }
 
 void ccs_options_default(struct ccs_options *o)

@@ -17,6 +17,7 @@
 #include <stdio.h>
 
 enum ccs_mode { CCS_MODE_OFF, CCS_MODE_OBSERVE, CCS_MODE_ENFORCE };
+extern const char *const ccs_mode_names[];
 enum ccs_deepbind { CCS_DEEPBIND_CLEAR, CCS_DEEPBIND_KEEP };
 enum ccs_agent_thread { CCS_AGENT_THREAD_AUTO, CCS_AGENT_THREAD_Y, CCS_AGENT_THREAD_N };
 enum ccs_fallback {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Parses and applies a request of `ccshim set`. */
 #include "config/request.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "config/check_cc.h"
 
 /* Parse LQPN, in decimal as the tools print it. */
@@ -39,25 +39,19 @@ static int parse_subject(struct ccs_request *r, char *line, char *err, size_t er
 	if (strcmp(word, "qp") == 0 && value && !r->only_new) {
 		if (parse_lqpn(r, value) == 0)
 			return 0;
-		snprintf(err, errlen, "qp: '%.32s' is not a queue pair number", value);
-		return -1;
+		return ccs_refuse(err, errlen, "qp: '%.32s' is not a queue pair number", value);
 	}
-	snprintf(err, errlen, "the first line of the request is not all, qp, peer or new");
-	return -1;
+	return ccs_refuse(err, errlen, "the first line of the request is not all, qp, peer or new");
 }
 
 static int parse_setting(struct ccs_request *r, char *line, char *err, size_t errlen)
 {
 	char *value = strchr(line, '=');
 
-	if (!value || value == line) {
-		snprintf(err, errlen, "'%.64s' is not NAME=VALUE", line);
-		return -1;
-	}
-	if (r->count == CCS_REQUEST_MAX) {
-		snprintf(err, errlen, "there are more than %d settings", CCS_REQUEST_MAX);
-		return -1;
-	}
+	if (!value || value == line)
+		return ccs_refuse(err, errlen, "'%.64s' is not NAME=VALUE", line);
+	if (r->count == CCS_REQUEST_MAX)
+		return ccs_refuse(err, errlen, "there are more than %d settings", CCS_REQUEST_MAX);
 	*value++ = '\0';
 	r->setting[r->count].name = line;
 	r->setting[r->count++].value = value;
@@ -70,10 +64,9 @@ int ccs_request_parse(struct ccs_request *r, const char text[CCS_REQUEST_LEN], c
 	char *rest = r->text, *line;
 
 	memset(r, 0, sizeof(*r));
-	if (!memchr(text, '\0', CCS_REQUEST_LEN)) {
-		snprintf(err, errlen, "the request is longer than %d bytes", CCS_REQUEST_LEN - 1);
-		return -1;
-	}
+	if (!memchr(text, '\0', CCS_REQUEST_LEN))
+		return ccs_refuse(err, errlen, "the request is longer than %d bytes",
+				  CCS_REQUEST_LEN - 1);
 	memcpy(r->text, text, CCS_REQUEST_LEN);
 	if (parse_subject(r, strsep(&rest, "\n"), err, errlen))
 		return -1;
@@ -112,9 +105,8 @@ static int set_param(char *cc, size_t size, const char *name, const char *value)
 	       (int)(size - had) ? 0 : -1;
 }
 
-/* Explain that name is not an option or parameter (ops NULL: of any built-in algorithm). */
-static void explain_unknown(const struct ccs_cc_ops *ops, const char *name, char *err,
-			    size_t errlen)
+/* Name is not an option or parameter (ops NULL: of any built-in algorithm). */
+static int refuse_unknown(const struct ccs_cc_ops *ops, const char *name, char *err, size_t errlen)
 {
 	struct ccs_suggestion near = ccs_suggest_for(name);
 	char hint[96];
@@ -126,8 +118,9 @@ static void explain_unknown(const struct ccs_cc_ops *ops, const char *name, char
 		ccs_offer_params(&near, ops);
 	for (unsigned k = 0; !ops && ccs_cc_all[k]; k++)
 		ccs_offer_params(&near, ccs_cc_all[k]);
-	snprintf(err, errlen, "'%.64s' is neither an option nor a parameter of %s%s", name,
-		 ops ? ops->name : "an algorithm", ccs_suggest_hint(&near, hint, sizeof(hint)));
+	return ccs_refuse(err, errlen, "'%.64s' is neither an option nor a parameter of %s%s", name,
+			  ops ? ops->name : "an algorithm",
+			  ccs_suggest_hint(&near, hint, sizeof(hint)));
 }
 
 static int apply_param(struct ccs_options *o, const char *name, const char *value, char *err,
@@ -138,16 +131,13 @@ static int apply_param(struct ccs_options *o, const char *name, const char *valu
 
 	if (ccs_spec_parse(&spec, o->cc, err, errlen))
 		return -1;
-	if (ccs_cc_find_param(spec.ops, name) < 0) {
-		explain_unknown(spec.ops, name, err, errlen);
-		return -1;
-	}
+	if (ccs_cc_find_param(spec.ops, name) < 0)
+		return refuse_unknown(spec.ops, name, err, errlen);
 	snprintf(cc, sizeof(cc), "%s", o->cc);
-	if (strchr(value, ',') || set_param(cc, sizeof(o->cc), name, value)) {
-		snprintf(err, errlen, "%s: '%.32s' has a comma, or makes cc longer than %zu bytes",
-			 name, value, sizeof(o->cc) - 1);
-		return -1;
-	}
+	if (strchr(value, ',') || set_param(cc, sizeof(o->cc), name, value))
+		return ccs_refuse(err, errlen,
+				  "%s: '%.32s' has a comma, or makes cc longer than %zu bytes",
+				  name, value, sizeof(o->cc) - 1);
 	return ccs_options_set(o, "cc", cc, err, errlen);
 }
 
@@ -166,15 +156,12 @@ static int apply_one(struct ccs_options *o, const char *name, const char *value,
 
 	if (!opt)
 		return apply_param(o, name, value, err, errlen);
-	if (!opt->per_qp) {
-		snprintf(err, errlen, "%s applies to the whole process and cannot be changed while it runs", name);
-		return -1;
-	}
-	if (strcmp(name, "cc") == 0 && is_other_plugin(value, o->cc)) {
-		snprintf(err, errlen, "cc: a plug-in is loaded only when a process starts, and "
-			 "'%.128s' is not the one in use", value);
-		return -1;
-	}
+	if (!opt->per_qp)
+		return ccs_refuse(err, errlen, "%s applies to the whole process and cannot be "
+				  "changed while it runs", name);
+	if (strcmp(name, "cc") == 0 && is_other_plugin(value, o->cc))
+		return ccs_refuse(err, errlen, "cc: a plug-in is loaded only when a process "
+				  "starts, and '%.128s' is not the one in use", value);
 	return ccs_options_set(o, name, value, err, errlen);
 }
 
@@ -187,14 +174,11 @@ static __attribute__((noinline)) int check_whole(const struct ccs_options *o, ch
 	char why[512];
 
 	opt = ccs_options_conflict(o, why, sizeof(why));
-	if (opt) {
-		snprintf(err, errlen, "%s: %s", opt->name, why);
-		return -1;
-	}
+	if (opt)
+		return ccs_refuse(err, errlen, "%s: %s", opt->name, why);
 	if (ccs_spec_parse(&spec, o->cc, why, sizeof(why)) == 0)
 		return 0;
-	snprintf(err, errlen, "cc: %s", why);
-	return -1;
+	return ccs_refuse(err, errlen, "cc: %s", why);
 }
 
 int ccs_request_apply(const struct ccs_request *r, struct ccs_options *o, char *err,
@@ -224,9 +208,7 @@ static int check_param(const char *name, const char *value, bool plugins, char *
 	}
 	if (plugins)
 		return 0;
-	if (!known)
-		explain_unknown(NULL, name, err, errlen);
-	return -1;
+	return known ? -1 : refuse_unknown(NULL, name, err, errlen);
 }
 
 int ccs_request_check(const struct ccs_request *r, bool plugins, char *err, size_t errlen)

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The list of a process's settings, and the lookup of the settings that apply to a queue pair. */
 #include "config/rules.h"
 
 #include <stdlib.h>

@@ -14,8 +14,13 @@ struct port {
 	unsigned link, peer;
 };
 
+enum { BLOCKS = 13 };
+
 struct ccs_cbd {
 	const struct ccs_cbd_net *net;
+	void *block[BLOCKS];            /* the arrays below */
+	unsigned blocks;
+	bool failed;                    /* to allocate one of them */
 	unsigned destinations;
 	unsigned *destination;          /* switches */
 	unsigned *ports;                /* of each switch */
@@ -65,11 +70,12 @@ static bool add_ports(struct ccs_cbd *c)
 }
 
 /* Allocate one byte at least, so that NULL always means a failure. */
-static void *zeroed(bool *ok, size_t n, size_t size)
+static void *zeroed(struct ccs_cbd *c, size_t n, size_t size)
 {
 	void *p = calloc(n + 1, size);
 
-	*ok &= p != NULL;
+	c->failed |= !p;
+	c->block[c->blocks++] = p;
 	return p;
 }
 
@@ -77,25 +83,24 @@ struct ccs_cbd *ccs_cbd_new(const struct ccs_cbd_net *net)
 {
 	const size_t ids = 2 * (size_t)net->links, switches = net->switches;
 	struct ccs_cbd *c = calloc(1, sizeof(*c));
-	bool ok = true;
 
 	if (!c)
 		return NULL;
 	c->net = net;
-	c->destination = zeroed(&ok, switches, sizeof(*c->destination));
-	c->ports = zeroed(&ok, switches, sizeof(*c->ports));
-	c->port = zeroed(&ok, switches, sizeof(*c->port));
-	c->distance = zeroed(&ok, switches, sizeof(*c->distance));
-	c->queue = zeroed(&ok, switches, sizeof(*c->queue));
-	c->pending = zeroed(&ok, switches, sizeof(*c->pending));
-	c->next = zeroed(&ok, ids, sizeof(*c->next));
-	c->seen = zeroed(&ok, ids, sizeof(*c->seen));
-	c->stack = zeroed(&ok, ids, sizeof(*c->stack));
-	c->index = zeroed(&ok, ids, sizeof(*c->index));
-	c->low = zeroed(&ok, ids, sizeof(*c->low));
-	c->component = zeroed(&ok, ids, sizeof(*c->component));
-	c->parent = zeroed(&ok, ids, sizeof(*c->parent));
-	if (ok && add_ports(c))
+	c->destination = zeroed(c, switches, sizeof(*c->destination));
+	c->ports = zeroed(c, switches, sizeof(*c->ports));
+	c->port = zeroed(c, switches, sizeof(*c->port));
+	c->distance = zeroed(c, switches, sizeof(*c->distance));
+	c->queue = zeroed(c, switches, sizeof(*c->queue));
+	c->pending = zeroed(c, switches, sizeof(*c->pending));
+	c->next = zeroed(c, ids, sizeof(*c->next));
+	c->seen = zeroed(c, ids, sizeof(*c->seen));
+	c->stack = zeroed(c, ids, sizeof(*c->stack));
+	c->index = zeroed(c, ids, sizeof(*c->index));
+	c->low = zeroed(c, ids, sizeof(*c->low));
+	c->component = zeroed(c, ids, sizeof(*c->component));
+	c->parent = zeroed(c, ids, sizeof(*c->parent));
+	if (!c->failed && add_ports(c))
 		return c;
 	ccs_cbd_free(c);
 	return NULL;
@@ -103,21 +108,8 @@ struct ccs_cbd *ccs_cbd_new(const struct ccs_cbd_net *net)
 
 void ccs_cbd_free(struct ccs_cbd *c)
 {
-	if (!c)
-		return;
-	free(c->destination);
-	free(c->ports);
-	free(c->port);
-	free(c->distance);
-	free(c->queue);
-	free(c->pending);
-	free(c->next);
-	free(c->seen);
-	free(c->stack);
-	free(c->index);
-	free(c->low);
-	free(c->component);
-	free(c->parent);
+	for (unsigned i = 0; c && i < c->blocks; i++)
+		free(c->block[i]);
 	free(c);
 }
 

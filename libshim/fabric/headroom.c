@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Headroom of a lossless priority. */
 #include "fabric/headroom.h"
 
 #include <math.h>

@@ -6,7 +6,6 @@
  * still arrives between the decision to pause the peer and the last bit of the peer's traffic.
  * Pure.
  */
-#include <stdbool.h>
 #include <stdint.h>
 
 /* A port, its cable and the assumptions. Rates in bit/s, times in us; all are positive, except

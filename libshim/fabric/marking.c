@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* CNPs of a marking probability, and marks on a polled average. */
 #include "fabric/marking.h"
 
 #include <math.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Accounts of a switch's shared buffer. */
 #include "fabric/mmu.h"
 
 #include <math.h>

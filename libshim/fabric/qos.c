@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Queues of a RoCE network. */
 #include "fabric/qos.h"
 
 unsigned ccs_qos_edge(const struct ccs_qos *q, unsigned udp_dport, unsigned *dscp)

@@ -5,7 +5,6 @@
  * Queues of a RoCE network: which packets go to which queue at its edge and inside, and how long a
  * CNP waits. Pure.
  */
-#include <stdbool.h>
 
 enum { CCS_QOS_RULES = 16, CCS_QOS_DSCPS = 64, CCS_QOS_QUEUES = 8 };
 

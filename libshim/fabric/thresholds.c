@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Buffer thresholds of DCQCN. */
 #include "fabric/thresholds.h"
 
 double ccs_thresholds_rest(const struct ccs_thresholds *t)

@@ -155,7 +155,6 @@ _Static_assert(sizeof(struct ccs_int_link) <= 8 * sizeof(uint64_t), "it fits the
 API int ccs_feed_int(uint64_t state[8], uint32_t name, const uint64_t rates[16], uint64_t word,
 		      uint64_t arrived_ns, struct ccs_feed_link *link)
 {
-	const struct ccs_int_format format = { CCS_INT_PAPER, 1, rates, 16 };
 	struct ccs_int_link l;
 	struct ccs_record r;
 
@@ -165,7 +164,7 @@ API int ccs_feed_int(uint64_t state[8], uint32_t name, const uint64_t rates[16],
 		errno = EINVAL;
 		return -1;
 	}
-	if (!ccs_int_follow(&l, &format, word, arrived_ns, &r)) {
+	if (!ccs_int_follow(&l, rates, word, arrived_ns, &r)) {
 		errno = EAGAIN;
 		return -1;
 	}

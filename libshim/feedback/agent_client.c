@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/os.h"
 #include "base/thread.h"
 #include "feedback/agent_conn.h"
 
@@ -60,14 +61,6 @@ static struct {
 	.due_ns = UINT64_MAX,
 };
 
-static uint64_t clock_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 /* -- the connection; the lock is held, except across system calls ------------------- */
 
 static void update_all(uint64_t now_ns)
@@ -84,8 +77,7 @@ static void update_all(uint64_t now_ns)
 /* The back-off also applies to an agent that dies repeatedly. */
 static void lose_agent(uint64_t now_ns)
 {
-	if (client.fd >= 0)
-		close(client.fd);
+	ccs_close(client.fd);
 	client.fd = -1;
 	if (client.hello_done && now_ns > client.opened_ns + BACKOFF_MAX_NS)
 		client.backoff_ns = BACKOFF_MIN_NS;
@@ -134,7 +126,7 @@ static uint64_t connect_agent(void)
 
 	pthread_mutex_unlock(&client.lock);
 	fd = connect_or_serve();
-	now_ns = clock_ns();
+	now_ns = ccs_clock_ns(CLOCK_MONOTONIC);
 	pthread_mutex_lock(&client.lock);
 	client.fd = fd;
 	client.opened_ns = client.sent_ns = now_ns;
@@ -266,7 +258,7 @@ static void check_timeouts(uint64_t now_ns)
 
 static void run_turn(void)
 {
-	uint64_t now_ns = clock_ns();
+	uint64_t now_ns = ccs_clock_ns(CLOCK_MONOTONIC);
 
 	if (client.fd < 0 && client.reg.flows && now_ns >= client.retry_ns)
 		now_ns = connect_agent();
@@ -340,8 +332,7 @@ static void *client_thread(void *arg)
 	while (client.life == RUNNING)
 		run_turn();
 	pthread_mutex_unlock(&client.lock);
-	if (client.fd >= 0)
-		close(client.fd);
+	ccs_close(client.fd);
 	if (client.config.end_serving)
 		client.config.end_serving();
 	return NULL;
@@ -398,7 +389,7 @@ struct ccs_slot *ccs_agent_client_attach(const struct ccs_feedback_flow *flow)
 	if (ensure_running() && !flow->optional)
 		client.demanded = true;
 	if (client.life == RUNNING)
-		slot = ccs_reg_add(&client.reg, flow, clock_ns());
+		slot = ccs_reg_add(&client.reg, flow, ccs_clock_ns(CLOCK_MONOTONIC));
 	pthread_cond_signal(&client.wake);
 	pthread_mutex_unlock(&client.lock);
 	pthread_setcancelstate(cancel, NULL);
@@ -410,19 +401,14 @@ void ccs_agent_client_detach(struct ccs_slot *slot)
 	if (!slot)
 		return;
 	pthread_mutex_lock(&client.lock);
-	ccs_reg_remove(&client.reg, slot, clock_ns());
+	ccs_reg_remove(&client.reg, slot, ccs_clock_ns(CLOCK_MONOTONIC));
 	pthread_cond_signal(&client.wake);
 	pthread_mutex_unlock(&client.lock);
 }
 
-const struct ccs_shm_path *ccs_agent_client_path(const struct ccs_slot *slot)
+const struct ccs_shm_path *ccs_agent_client_path(const _Atomic uint32_t *index)
 {
-	return ccs_reg_path(client.reg.shm, slot);
-}
-
-const struct ccs_shm_path *ccs_agent_client_inbound_path(const struct ccs_slot *slot)
-{
-	return ccs_reg_inbound_path(client.reg.shm, slot);
+	return ccs_reg_path(client.reg.shm, index);
 }
 
 void ccs_agent_client_finish(void)

@@ -32,10 +32,9 @@ struct ccs_slot *ccs_agent_client_attach(const struct ccs_feedback_flow *flow);
 /* The slot may be reused afterwards. NULL: no effect. */
 void ccs_agent_client_detach(struct ccs_slot *slot);
 
-/* The record of the path to the slot's peer, or of the path from the peer; NULL if it does not
- * exist yet. The address of a record does not change. */
-const struct ccs_shm_path *ccs_agent_client_path(const struct ccs_slot *slot);
-const struct ccs_shm_path *ccs_agent_client_inbound_path(const struct ccs_slot *slot);
+/* The record that a slot's `path` (to its peer) or `inbound` (from it) refers to; NULL if it does
+ * not exist yet. The address of a record does not change. */
+const struct ccs_shm_path *ccs_agent_client_path(const _Atomic uint32_t *index);
 
 /* The process exits: end the thread. */
 void ccs_agent_client_finish(void);

@@ -6,16 +6,12 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
+
+#include "base/os.h"
 
 static int send_message(int fd, struct msghdr *msg)
 {
-	ssize_t n;
-
-	do
-		n = sendmsg(fd, msg, MSG_DONTWAIT | MSG_NOSIGNAL);
-	while (n < 0 && errno == EINTR);
-	return n < 0 ? errno : 0;
+	return TEMP_FAILURE_RETRY(sendmsg(fd, msg, MSG_DONTWAIT | MSG_NOSIGNAL)) < 0 ? errno : 0;
 }
 
 static int send_struct(int fd, void *message, size_t len)
@@ -57,8 +53,7 @@ int ccs_agent_conn_open(const char *path, int shm_fd)
 		error = send_hello(fd, shm_fd);
 	if (!error)
 		return fd;
-	if (fd >= 0)
-		close(fd);
+	ccs_close(fd);
 	errno = error;
 	return -1;
 }
@@ -85,11 +80,8 @@ int ccs_agent_conn_remove(int fd, uint32_t slot)
 
 int ccs_agent_conn_reply(int fd, struct ccs_ipc_result *result)
 {
-	ssize_t n;
+	const ssize_t n = TEMP_FAILURE_RETRY(recv(fd, result, sizeof(*result), MSG_DONTWAIT));
 
-	do
-		n = recv(fd, result, sizeof(*result), MSG_DONTWAIT);
-	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return errno;
 	return n == sizeof(*result) && result->type == CCS_IPC_RESULT ? 0 : EPROTO;

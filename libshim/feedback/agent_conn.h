@@ -2,7 +2,6 @@
 #ifndef CCS_AGENT_CONN_H
 #define CCS_AGENT_CONN_H
 /* A client's connection to the host agent; feedback/ipc.h has the messages. No call blocks. */
-#include <sys/types.h>
 
 #include "feedback/registrations.h"
 #include "feedback/ipc.h"

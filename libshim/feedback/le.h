@@ -1,57 +1,48 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CCS_LE_H
 #define CCS_LE_H
-/* Reads and writes of consecutive little-endian fields. */
+/* Consecutive little-endian fields of a message: one function writes and reads a layout. */
 #include <endian.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-static inline void ccs_put16(uint8_t **p, uint16_t v)
+struct ccs_le {
+	uint8_t *at;                     /* the next field */
+	bool reads;                      /* from there to the variable; false: writes it */
+};
+
+static inline void ccs_le_bytes(struct ccs_le *p, void *v, size_t size)
 {
-	v = htole16(v);
-	memcpy(*p, &v, sizeof(v));
-	*p += sizeof(v);
+	if (p->reads)
+		memcpy(v, p->at, size);
+	else
+		memcpy(p->at, v, size);
+	p->at += size;
 }
 
-static inline void ccs_put32(uint8_t **p, uint32_t v)
+static inline void ccs_le16(struct ccs_le *p, uint16_t *v)
 {
-	v = htole32(v);
-	memcpy(*p, &v, sizeof(v));
-	*p += sizeof(v);
+	uint16_t le = htole16(*v);
+
+	ccs_le_bytes(p, &le, sizeof(le));
+	*v = le16toh(le);
 }
 
-static inline void ccs_put64(uint8_t **p, uint64_t v)
+static inline void ccs_le32(struct ccs_le *p, uint32_t *v)
 {
-	v = htole64(v);
-	memcpy(*p, &v, sizeof(v));
-	*p += sizeof(v);
+	uint32_t le = htole32(*v);
+
+	ccs_le_bytes(p, &le, sizeof(le));
+	*v = le32toh(le);
 }
 
-static inline uint16_t ccs_get16(const uint8_t **p)
+static inline void ccs_le64(struct ccs_le *p, uint64_t *v)
 {
-	uint16_t v;
+	uint64_t le = htole64(*v);
 
-	memcpy(&v, *p, sizeof(v));
-	*p += sizeof(v);
-	return le16toh(v);
-}
-
-static inline uint32_t ccs_get32(const uint8_t **p)
-{
-	uint32_t v;
-
-	memcpy(&v, *p, sizeof(v));
-	*p += sizeof(v);
-	return le32toh(v);
-}
-
-static inline uint64_t ccs_get64(const uint8_t **p)
-{
-	uint64_t v;
-
-	memcpy(&v, *p, sizeof(v));
-	*p += sizeof(v);
-	return le64toh(v);
+	ccs_le_bytes(p, &le, sizeof(le));
+	*v = le64toh(le);
 }
 
 #endif

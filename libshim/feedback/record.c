@@ -3,30 +3,33 @@
 
 #include "feedback/le.h"
 
+static void code_record(struct ccs_le *p, struct ccs_record *r)
+{
+	ccs_le32(p, &r->link);
+	ccs_le16(p, &r->hop);
+	ccs_le16(p, &r->kind);
+	ccs_le64(p, &r->ts_ns);
+	ccs_le64(p, &r->tx_bytes);
+	ccs_le64(p, &r->qlen_bytes);
+	ccs_le64(p, &r->capacity);
+	ccs_le64(p, &r->covers_ns);
+	ccs_le64(p, &r->advised);
+}
+
 void ccs_record_encode(const struct ccs_record *r, uint8_t out[CCS_RECORD_BYTES])
 {
-	ccs_put32(&out, r->link);
-	ccs_put16(&out, r->hop);
-	ccs_put16(&out, r->kind);
-	ccs_put64(&out, r->ts_ns);
-	ccs_put64(&out, r->tx_bytes);
-	ccs_put64(&out, r->qlen_bytes);
-	ccs_put64(&out, r->capacity);
-	ccs_put64(&out, r->covers_ns);
-	ccs_put64(&out, r->advised);
+	struct ccs_record copy = *r;
+
+	code_record(&(struct ccs_le){ .at = out }, &copy);
 }
 
 bool ccs_record_decode(const uint8_t in[CCS_RECORD_BYTES], struct ccs_record *r)
 {
-	r->link = ccs_get32(&in);
-	r->hop = ccs_get16(&in);
-	r->kind = ccs_get16(&in);
-	r->ts_ns = ccs_get64(&in);
-	r->tx_bytes = ccs_get64(&in);
-	r->qlen_bytes = ccs_get64(&in);
-	r->capacity = ccs_get64(&in);
-	r->covers_ns = ccs_get64(&in);
-	r->advised = ccs_get64(&in);
+	uint8_t copy[CCS_RECORD_BYTES];
+
+	memcpy(copy, in, sizeof(copy));
+	*r = (struct ccs_record){ 0 };
+	code_record(&(struct ccs_le){ .at = copy, .reads = true }, r);
 	return r->link && r->capacity && r->capacity <= CCS_RECORD_CAPACITY_MOST &&
 	       r->advised <= CCS_RECORD_CAPACITY_MOST;
 }
@@ -78,9 +81,10 @@ uint32_t ccs_record_link(const void *key, unsigned len)
 
 uint32_t ccs_record_path(const struct ccs_record *r, unsigned n)
 {
-	uint8_t links[4 * CCS_RECORDS], *at = links;
+	uint32_t links[CCS_RECORDS];
+	unsigned i = 0;
 
-	for (unsigned i = 0; i < n && i < CCS_RECORDS; i++)
-		ccs_put32(&at, r[i].link);
-	return ccs_record_link(links, (unsigned)(at - links));
+	for (; i < n && i < CCS_RECORDS; i++)
+		links[i] = htole32(r[i].link);
+	return ccs_record_link(links, i * (unsigned)sizeof(*links));
 }

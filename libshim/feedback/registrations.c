@@ -196,22 +196,11 @@ int ccs_reg_reply(struct ccs_registrations *r, uint32_t slot, int error, uint64_
 	return 0;
 }
 
-static const struct ccs_shm_path *path_at(const struct ccs_shm *shm, const _Atomic uint32_t *index)
+const struct ccs_shm_path *ccs_reg_path(const struct ccs_shm *shm, const _Atomic uint32_t *index)
 {
 	const uint32_t at = atomic_load_explicit(index, memory_order_acquire);
 
 	return at && at <= CCS_SHM_PATHS ? &shm->path[at - 1] : NULL;
-}
-
-const struct ccs_shm_path *ccs_reg_path(const struct ccs_shm *shm, const struct ccs_slot *slot)
-{
-	return path_at(shm, &slot->path);
-}
-
-const struct ccs_shm_path *ccs_reg_inbound_path(const struct ccs_shm *shm,
-						const struct ccs_slot *slot)
-{
-	return path_at(shm, &slot->inbound);
 }
 
 /* Telemetry arrives only while a flow sends or READs, and starts with a short delay. */
@@ -229,7 +218,7 @@ static bool is_stale(const struct ccs_progress *p, const struct ccs_shm_path *pa
 static enum ccs_feedback_status peer_status(const struct ccs_registrations *r, uint32_t slot,
 					    bool early, uint64_t now_ns)
 {
-	const struct ccs_shm_path *path = ccs_reg_path(r->shm, &r->shm->slot[slot]);
+	const struct ccs_shm_path *path = ccs_reg_path(r->shm, &r->shm->slot[slot].path);
 	const uint32_t requested = r->entry[slot].flow.requested;
 	const uint64_t seen_ns = path ? atomic_load_explicit(&path->last_seen_ns,
 							     memory_order_acquire) : 0;
@@ -253,7 +242,7 @@ static enum ccs_feedback_status inbound_status(const struct ccs_registrations *r
 	if (requested & ~atomic_load_explicit(&s->inbound_flags, memory_order_relaxed))
 		return CCS_FEEDBACK_UNABLE;
 	if ((requested & CCS_PEER_RECORDS) &&
-	    is_stale(&r->entry[slot].reads, ccs_reg_inbound_path(r->shm, s), now_ns))
+	    is_stale(&r->entry[slot].reads, ccs_reg_path(r->shm, &s->inbound), now_ns))
 		return CCS_FEEDBACK_STALE;
 	return CCS_FEEDBACK_OK;
 }

@@ -8,7 +8,6 @@
  * socket or lock: the caller provides them.
  */
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "feedback/shm.h"
@@ -89,10 +88,8 @@ void ccs_reg_request_sent(struct ccs_registrations *r, bool add, uint64_t now_ns
 /* Handle a reply (0 or an errno). -1: no request was outstanding for that slot. */
 int ccs_reg_reply(struct ccs_registrations *r, uint32_t slot, int error, uint64_t now_ns);
 
-/* The record of the path to the slot's peer, or of the path from the peer; NULL if absent. */
-const struct ccs_shm_path *ccs_reg_path(const struct ccs_shm *shm, const struct ccs_slot *slot);
-const struct ccs_shm_path *ccs_reg_inbound_path(const struct ccs_shm *shm,
-						const struct ccs_slot *slot);
+/* The record that a slot's `path` or `inbound` refers to; NULL if absent. */
+const struct ccs_shm_path *ccs_reg_path(const struct ccs_shm *shm, const _Atomic uint32_t *index);
 
 /*
  * True if this update, due at due_ns (UINT64_MAX: not scheduled), runs more than 0.5 s late, so

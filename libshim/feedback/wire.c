@@ -10,212 +10,141 @@ static const uint8_t magic[4] = "CCSW";
 /* Minimum length of a type's body; 0: unknown type. */
 static size_t least_length(uint8_t type)
 {
-	switch (type) {
-	case CCS_WIRE_HELLO:
-	case CCS_WIRE_CNP:
-	case CCS_WIRE_ECHO:
-		return 8;
-	case CCS_WIRE_HELLO_ACK:
-	case CCS_WIRE_ADVICE:
-		return 16;
-	case CCS_WIRE_RECORDS:
-		return 24;
-	default:
-		return 0;
-	}
+	static const uint8_t least[] = {
+		[CCS_WIRE_HELLO] = 8, [CCS_WIRE_CNP] = 8, [CCS_WIRE_ECHO] = 8,
+		[CCS_WIRE_HELLO_ACK] = 16, [CCS_WIRE_ADVICE] = 16, [CCS_WIRE_RECORDS] = 24,
+	};
+
+	return type < sizeof(least) ? least[type] : 0;
 }
 
-static void put_records(uint8_t **p, const struct ccs_record *r, unsigned n)
+static void code_hello(struct ccs_le *p, struct ccs_wire_hello *m)
 {
-	for (unsigned i = 0; i < n; i++, *p += CCS_RECORD_BYTES)
-		ccs_record_encode(&r[i], *p);
+	ccs_le32(p, &m->lease_ms);
+	ccs_le32(p, &m->requested);
+	ccs_le64(p, &m->clock_ns);
+	ccs_le32(p, &m->period_us);
+	ccs_le32(p, &m->flows);
+	ccs_le32(p, &m->rtt_us);
+	ccs_le32(p, &m->segment);
 }
 
-static void put_hello(uint8_t **p, const struct ccs_wire_hello *m)
+static void code_ack(struct ccs_le *p, struct ccs_wire_hello_ack *m)
 {
-	ccs_put32(p, m->lease_ms);
-	ccs_put32(p, m->requested);
-	ccs_put64(p, m->clock_ns);
-	ccs_put32(p, m->period_us);
-	ccs_put32(p, m->flows);
-	ccs_put32(p, m->rtt_us);
-	ccs_put32(p, m->segment);
+	uint32_t spare = 0;
+
+	ccs_le64(p, &m->of);
+	ccs_le32(p, &m->capabilities);
+	ccs_le32(p, &m->lease_ms);
+	ccs_le32(p, &m->flows);
+	ccs_le32(p, &spare);
+	ccs_le64(p, &m->advised);
 }
 
-static void put_ack(uint8_t **p, const struct ccs_wire_hello_ack *m)
+static bool code_advice(struct ccs_le *p, struct ccs_wire_advice *m)
 {
-	ccs_put64(p, m->of);
-	ccs_put32(p, m->capabilities);
-	ccs_put32(p, m->lease_ms);
-	ccs_put32(p, m->flows);
-	ccs_put32(p, 0);
-	ccs_put64(p, m->advised);
+	uint32_t spare = 0;
+
+	ccs_le64(p, &m->advised);
+	ccs_le32(p, &m->flows);
+	ccs_le32(p, &spare);
+	return m->advised && m->advised <= CCS_RECORD_CAPACITY_MOST;
 }
 
-static void put_cnp(uint8_t **p, const struct ccs_wire_cnp *m)
-{
-	ccs_put32(p, m->qpn);
-	ccs_put32(p, m->marked);
-}
-
-static void put_echo(uint8_t **p, const struct ccs_wire_echo *m)
-{
-	ccs_put16(p, m->n);
-	ccs_put16(p, CCS_RECORD_BYTES);
-	ccs_put32(p, m->flows);
-	put_records(p, m->record, m->n);
-}
-
-static void put_ports(uint8_t **p, const struct ccs_wire_records *m)
-{
-	ccs_put16(p, m->n);
-	ccs_put16(p, CCS_RECORD_BYTES);
-	ccs_put32(p, m->bits);
-	memcpy(*p, m->prefix, sizeof(m->prefix));
-	*p += sizeof(m->prefix);
-	put_records(p, m->record, m->n);
-}
-
-static void put_advice(uint8_t **p, const struct ccs_wire_advice *m)
-{
-	ccs_put64(p, m->advised);
-	ccs_put32(p, m->flows);
-	ccs_put32(p, 0);
-}
-
-static void put_body(uint8_t **p, const struct ccs_wire_message *m)
-{
-	switch (m->header.type) {
-	case CCS_WIRE_HELLO:
-		put_hello(p, &m->hello);
-		break;
-	case CCS_WIRE_HELLO_ACK:
-		put_ack(p, &m->hello_ack);
-		break;
-	case CCS_WIRE_CNP:
-		put_cnp(p, &m->cnp);
-		break;
-	case CCS_WIRE_ECHO:
-		put_echo(p, &m->echo);
-		break;
-	case CCS_WIRE_RECORDS:
-		put_ports(p, &m->records);
-		break;
-	case CCS_WIRE_ADVICE:
-		put_advice(p, &m->advice);
-	}
-}
-
-size_t ccs_wire_encode(struct ccs_wire_message *m, void *buf)
-{
-	struct ccs_wire_header *h = &m->header;
-	uint8_t *const start = buf, *p = start, *end = p + CCS_WIRE_HEADER;
-
-	if (!least_length(h->type))
-		return 0;
-	put_body(&end, m);
-	h->length = (uint16_t)(end - p);
-	if (h->key)
-		*end++ = h->key;
-	memcpy(p, magic, sizeof(magic));
-	p += sizeof(magic);
-	*p++ = h->key ? CCS_WIRE_VERSION : 1;
-	*p++ = h->type;
-	ccs_put16(&p, h->length);
-	ccs_put64(&p, h->incarnation);
-	ccs_put64(&p, h->echo);
-	ccs_put64(&p, h->sequence);
-	return (size_t)(end - start);
-}
-
-/* Decode n records of `size` bytes each; newer agents' are longer, older agents' shorter. False:
- * they are invalid. */
-static bool get_records(const uint8_t *p, const uint8_t *end, size_t n, size_t size,
-			struct ccs_record *r)
+/* n records of `size` bytes each; newer agents' are longer, older agents' shorter. False: they are
+ * invalid. */
+static bool code_records(struct ccs_le *p, const uint8_t *end, size_t n, size_t size,
+			 struct ccs_record *r)
 {
 	uint8_t one[CCS_RECORD_BYTES] = { 0 };
 
-	if (n > CCS_RECORDS || size < CCS_RECORD_LEAST || n * size > (size_t)(end - p))
+	if (p->reads && (n > CCS_RECORDS || size < CCS_RECORD_LEAST ||
+			 n * size > (size_t)(end - p->at)))
 		return false;
-	for (; n--; p += size) {
-		memcpy(one, p, size < sizeof(one) ? size : sizeof(one));
-		if (!ccs_record_decode(one, r++))
+	for (; n--; p->at += size, r++) {
+		if (!p->reads) {
+			ccs_record_encode(r, p->at);
+			continue;
+		}
+		memcpy(one, p->at, size < sizeof(one) ? size : sizeof(one));
+		if (!ccs_record_decode(one, r))
 			return false;
 	}
 	return true;
 }
 
-static void get_hello(const uint8_t *p, struct ccs_wire_hello *m)
+static bool code_echo(struct ccs_le *p, const uint8_t *end, struct ccs_wire_echo *m)
 {
-	m->lease_ms = ccs_get32(&p);
-	m->requested = ccs_get32(&p);
-	m->clock_ns = ccs_get64(&p);
-	m->period_us = ccs_get32(&p);
-	m->flows = ccs_get32(&p);
-	m->rtt_us = ccs_get32(&p);
-	m->segment = ccs_get32(&p);
+	uint16_t size = CCS_RECORD_BYTES;
+
+	ccs_le16(p, &m->n);
+	ccs_le16(p, &size);
+	ccs_le32(p, &m->flows);
+	return code_records(p, end, m->n, size, m->record);
 }
 
-static void get_ack(const uint8_t *p, struct ccs_wire_hello_ack *m)
+static bool code_ports(struct ccs_le *p, const uint8_t *end, struct ccs_wire_records *m)
 {
-	m->of = ccs_get64(&p);
-	m->capabilities = ccs_get32(&p);
-	m->lease_ms = ccs_get32(&p);
-	m->flows = ccs_get32(&p);
-	p += 4;
-	m->advised = ccs_get64(&p);
-}
+	uint16_t size = CCS_RECORD_BYTES;
+	uint32_t bits = m->bits;
 
-static bool get_advice(const uint8_t *p, struct ccs_wire_advice *m)
-{
-	m->advised = ccs_get64(&p);
-	m->flows = ccs_get32(&p);
-	return m->advised && m->advised <= CCS_RECORD_CAPACITY_MOST;
-}
-
-static bool get_echo(const uint8_t *p, const uint8_t *end, struct ccs_wire_echo *m)
-{
-	size_t size;
-
-	m->n = ccs_get16(&p);
-	size = ccs_get16(&p);
-	m->flows = ccs_get32(&p);
-	return get_records(p, end, m->n, size, m->record);
-}
-
-static bool get_ports(const uint8_t *p, const uint8_t *end, struct ccs_wire_records *m)
-{
-	uint32_t bits;
-	size_t size;
-
-	m->n = ccs_get16(&p);
-	size = ccs_get16(&p);
-	bits = ccs_get32(&p);
+	ccs_le16(p, &m->n);
+	ccs_le16(p, &size);
+	ccs_le32(p, &bits);
 	m->bits = (uint8_t)bits;
-	memcpy(m->prefix, p, sizeof(m->prefix));
-	return bits <= 128 && get_records(p + sizeof(m->prefix), end, m->n, size, m->record);
+	ccs_le_bytes(p, m->prefix, sizeof(m->prefix));
+	return bits <= 128 && code_records(p, end, m->n, size, m->record);
 }
 
-static bool get_body(const uint8_t *p, const uint8_t *end, struct ccs_wire_message *m)
+/* end: of the body that is read. False: it is invalid. */
+static bool code_body(struct ccs_le *p, const uint8_t *end, struct ccs_wire_message *m)
 {
 	switch (m->header.type) {
 	case CCS_WIRE_HELLO:
-		get_hello(p, &m->hello);
+		code_hello(p, &m->hello);
 		return true;
 	case CCS_WIRE_HELLO_ACK:
-		get_ack(p, &m->hello_ack);
+		code_ack(p, &m->hello_ack);
 		return true;
 	case CCS_WIRE_CNP:
-		m->cnp.qpn = ccs_get32(&p);
-		m->cnp.marked = ccs_get32(&p);
+		ccs_le32(p, &m->cnp.qpn);
+		ccs_le32(p, &m->cnp.marked);
 		return true;
 	case CCS_WIRE_ECHO:
-		return get_echo(p, end, &m->echo);
+		return code_echo(p, end, &m->echo);
 	case CCS_WIRE_ADVICE:
-		return get_advice(p, &m->advice);
+		return code_advice(p, &m->advice);
 	default:
-		return get_ports(p, end, &m->records);
+		return code_ports(p, end, &m->records);
 	}
+}
+
+/* After the magic and the version. */
+static void code_header(struct ccs_le *p, struct ccs_wire_header *h)
+{
+	ccs_le_bytes(p, &h->type, 1);
+	ccs_le16(p, &h->length);
+	ccs_le64(p, &h->incarnation);
+	ccs_le64(p, &h->echo);
+	ccs_le64(p, &h->sequence);
+}
+
+size_t ccs_wire_encode(struct ccs_wire_message *m, void *buf)
+{
+	struct ccs_wire_header *h = &m->header;
+	struct ccs_le p = { .at = buf }, body = { .at = (uint8_t *)buf + CCS_WIRE_HEADER };
+
+	if (!least_length(h->type))
+		return 0;
+	code_body(&body, NULL, m);
+	h->length = (uint16_t)(body.at - p.at);
+	if (h->key)
+		*body.at++ = h->key;
+	memcpy(p.at, magic, sizeof(magic));
+	p.at[4] = h->key ? CCS_WIRE_VERSION : 1;
+	p.at += 5;
+	code_header(&p, h);
+	return (size_t)(body.at - (uint8_t *)buf);
 }
 
 /* The key's id comes after the body. One way only to state key 0, so that forms are unique. */
@@ -229,28 +158,23 @@ static bool get_key(const uint8_t *buf, size_t len, struct ccs_wire_header *h)
 enum ccs_wire_error ccs_wire_decode(const void *buf, size_t len, struct ccs_wire_message *m)
 {
 	struct ccs_wire_header *h = &m->header;
-	uint8_t body[CCS_WIRE_MAX] = { 0 };
-	const uint8_t *p = buf;
-	uint8_t version;
+	uint8_t copy[CCS_WIRE_MAX] = { 0 };
+	struct ccs_le p = { .at = copy, .reads = true };
+	const uint8_t *bytes = buf;
 	size_t n;
 
 	memset(m, 0, sizeof(*m));
-	if (len <= sizeof(magic) || memcmp(p, magic, sizeof(magic)) != 0)
+	if (len <= sizeof(magic) || memcmp(bytes, magic, sizeof(magic)) != 0)
 		return CCS_WIRE_GARBAGE;
-	p += sizeof(magic);
-	version = *p++;
-	if (!version || version > CCS_WIRE_VERSION)
+	if (!bytes[4] || bytes[4] > CCS_WIRE_VERSION)
 		return CCS_WIRE_OTHER_VERSION;
 	if (len < CCS_WIRE_HEADER)
 		return CCS_WIRE_GARBAGE;
-	h->type = *p++;
-	h->length = ccs_get16(&p);
-	h->incarnation = ccs_get64(&p);
-	h->echo = ccs_get64(&p);
-	h->sequence = ccs_get64(&p);
+	memcpy(copy, bytes + 5, CCS_WIRE_HEADER - 5);
+	code_header(&p, h);
 	if (h->length > len || h->length < CCS_WIRE_HEADER || !h->incarnation)
 		return CCS_WIRE_GARBAGE;
-	if (version > 1 && !get_key(buf, len, h))
+	if (bytes[4] > 1 && !get_key(buf, len, h))
 		return CCS_WIRE_GARBAGE;
 	if (!least_length(h->type))
 		return CCS_WIRE_OTHER_TYPE;
@@ -258,7 +182,9 @@ enum ccs_wire_error ccs_wire_decode(const void *buf, size_t len, struct ccs_wire
 	if (n < least_length(h->type))
 		return CCS_WIRE_GARBAGE;
 	/* Fields that a shorter body lacks are 0. */
-	n = n < sizeof(body) ? n : sizeof(body);
-	memcpy(body, p, n);
-	return get_body(body, body + n, m) ? CCS_WIRE_OK : CCS_WIRE_GARBAGE;
+	n = n < sizeof(copy) ? n : sizeof(copy);
+	memset(copy, 0, CCS_WIRE_HEADER);
+	memcpy(copy, bytes + CCS_WIRE_HEADER, n);
+	p.at = copy;
+	return code_body(&p, copy + n, m) ? CCS_WIRE_OK : CCS_WIRE_GARBAGE;
 }

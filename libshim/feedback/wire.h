@@ -20,7 +20,7 @@
  *   NP to RP   ADVICE                while the lease lasts, when the advised rate changes
  *   NP to CP   HELLO, answered by HELLO_ACK and, while the lease lasts, RECORDS
  *
- * docs/guide/telemetry.md specifies telemetry.
+ * docs/guide/telemetry.md specifies the layout of the messages, and telemetry.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,21 +43,6 @@ enum ccs_wire_type {
 };
 
 /*
- * Layout of a message; all fields are little-endian:
- *
- *   offset  bytes
- *     0      4    magic "CCSW"
- *     4      1    version: 1, or 2 if it states a key
- *     5      1    type
- *     6      2    length of header and body together
- *     8      8    incarnation of the sender: when it started, ns since 1970, except the lower
- *                  32 bits, which are a secret between these two hosts
- *    16      8    echo: the incarnation that the receiver last stated; 0: unknown
- *    24      8    sequence number: rises by one, per incarnation and peer
- *    32      n    body
- *    32+n    1    version 2: id of the key, 1 to 255
- *   then     32    authentication of all before it, if the agents share a key
- *
  * The key of version 1 has the id 0. Agents older than key ids support only that version;
  * they still work with agents that use the same key as number 0.
  */
@@ -65,12 +50,14 @@ struct ccs_wire_header {
 	uint8_t type;
 	uint8_t key;                     /* its id; 0: not stated, version 1 */
 	uint16_t length;                 /* without the id */
-	uint64_t incarnation, echo, sequence;
+	uint64_t incarnation;            /* of the sender */
+	uint64_t echo;                   /* the incarnation that the receiver last stated, or 0 */
+	uint64_t sequence;               /* rises by one, per incarnation and peer */
 };
 
 struct ccs_wire_hello {
 	uint32_t lease_ms;               /* duration of the requested lease */
-	uint32_t requested;                /* enum ccs_peer_flag */
+	uint32_t requested;              /* enum ccs_peer_flag */
 	uint64_t clock_ns;               /* the sender's clock; 0: not stated */
 	uint32_t period_us;              /* of telemetry */
 	uint32_t flows;                  /* active now; 0: no telemetry for now */
@@ -80,7 +67,7 @@ struct ccs_wire_hello {
 
 struct ccs_wire_hello_ack {
 	uint64_t of;                     /* sequence number of the HELLO that it answers */
-	uint32_t capabilities;                 /* enum ccs_peer_flag */
+	uint32_t capabilities;           /* enum ccs_peer_flag */
 	uint32_t lease_ms;               /* granted; 0: repeat HELLO with this incarnation */
 	uint32_t flows;                  /* known active flows of all senders */
 	uint64_t advised;                /* bit/s, for each flow on the path; 0: no advice */

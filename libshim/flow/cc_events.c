@@ -11,8 +11,8 @@
 #include "cc/minmax.h"
 #include "cc/event.h"
 #include "flow/cc_events.h"
+#include "flow/limits.h"
 #include "flow/rtt.h"
-#include "flow/segment.h"
 #include "flow/send_queue.h"
 
 #define EPOCH_US 0x1p40 /* the common time is modulo this, to be exact in a double */
@@ -47,9 +47,9 @@ static double start_event_us(struct ccs_flow *f, uint64_t now_ns)
  * stop changing, the gradient is zero, and a queue of three times the size persists (TIMELY 5 fixes
  * the release time when a segment is queued).
  */
-void ccs_flow_cc_pace(struct ccs_flow *f, uint64_t now_ns)
+static void pace(struct ccs_flow *f, double flow_rate, uint64_t now_ns)
 {
-	const double rate = ccs_pacing_rate(ccs_flow_rate(f), f->cc.path.line_rate);
+	const double rate = ccs_pacing_rate(flow_rate, f->cc.path.line_rate);
 
 	if (rate == f->gate.pacing.rate)
 		return;
@@ -59,13 +59,18 @@ void ccs_flow_cc_pace(struct ccs_flow *f, uint64_t now_ns)
 	CCS_PROBE2(rate, f->stats.qp_num, (int64_t)rate);
 }
 
+void ccs_flow_cc_pace(struct ccs_flow *f, uint64_t now_ns)
+{
+	pace(f, ccs_flow_rate(f), now_ns);
+}
+
 /* After every event: the rate may have changed. */
 static void apply_rate(struct ccs_flow *f, uint64_t now_ns)
 {
 	const double rate = ccs_flow_rate(f);
 
 	ccs_flow_fastpath_revoke(f);
-	ccs_flow_cc_pace(f, now_ns);
+	pace(f, rate, now_ns);
 	ccs_flow_update_split_len(f);
 	f->stats.min_rate = ccs_min(f->stats.min_rate, rate);
 	f->stats.max_rate = ccs_max(f->stats.max_rate, rate);
@@ -182,7 +187,7 @@ void ccs_flow_set_rate(struct ccs_flow *f, double rate, uint64_t now_ns)
  * The first few thousand bring the algorithm to its idle state. The rest of such a pause is skipped
  * by moving the origin of the algorithm's time.
  */
-void ccs_flow_cc_fire_timers(struct ccs_flow *f, uint64_t now_ns)
+void ccs_flow_cc_fire_due(struct ccs_flow *f, uint64_t now_ns)
 {
 	struct ccs_cc *cc = &f->cc;
 	struct ccs_float_env env;
@@ -190,7 +195,7 @@ void ccs_flow_cc_fire_timers(struct ccs_flow *f, uint64_t now_ns)
 	double last = -1;
 	unsigned fired = 0;
 
-	if (cc->out.timer_us == INFINITY || !cc->ops->on_timer)
+	if (!cc->ops->on_timer)
 		return;
 	now_us = us_of(f, now_ns);
 	if (cc->out.timer_us > now_us)

@@ -14,7 +14,13 @@ void ccs_flow_cc_set_rate(struct ccs_flow *f, double rate, uint64_t now_ns);
 void ccs_flow_cc_pace(struct ccs_flow *f, uint64_t now_ns);
 
 /* Fire the timers that are due. */
-void ccs_flow_cc_fire_timers(struct ccs_flow *f, uint64_t now_ns);
+void ccs_flow_cc_fire_due(struct ccs_flow *f, uint64_t now_ns);
+static inline void ccs_flow_cc_fire_timers(struct ccs_flow *f, uint64_t now_ns)
+{
+	if (f->cc.out.timer_us != INFINITY)
+		ccs_flow_cc_fire_due(f, now_ns);
+}
+
 /* The next timer's time, ns, or UINT64_MAX. */
 uint64_t ccs_flow_cc_next_timer(const struct ccs_flow *f, uint64_t now_ns);
 

@@ -177,9 +177,9 @@ struct ccs_flow {
 		bool draining : 1;       /* the queue that ended slow start drains */
 	} ramp;                          /* copies of slow start's state */
 	struct {
-		uint8_t losses : 3;      /* recent losses */
-		uint8_t base_samples : 4;      /* samples of the base RTT, up to CCS_RTT_BASE_SAMPLES */
-		uint8_t imprecise_samples : 4; /* samples too imprecise for it, up to the same */
+		uint8_t losses;          /* recent losses */
+		uint8_t base_samples;    /* samples of the base RTT, up to CCS_RTT_BASE_SAMPLES */
+		uint8_t imprecise_samples; /* samples too imprecise for it, up to the same */
 	} learned;
 	uint32_t timed_sent;             /* lower half of `sent` at the last timed segment */
 	uint64_t gated_since_ns;         /* 0: no WR is waiting */
@@ -279,6 +279,8 @@ static inline bool ccs_flow_wants_entries(const struct ccs_flow *f, unsigned n)
  */
 void ccs_flow_configure(struct ccs_flow *f, const struct ccs_flow_config *conf,
 			const struct ccs_cc_spec *spec, uint64_t now_ns);
+/* The same with the settings that the flow has. */
+void ccs_flow_switch(struct ccs_flow *f, const struct ccs_cc_spec *spec, uint64_t now_ns);
 
 /* The flow uses a port of that line rate, bit/s, from now on: everything is learned again. */
 void ccs_flow_set_line(struct ccs_flow *f, double line_rate, uint64_t now_ns);
@@ -289,11 +291,16 @@ void ccs_flow_set_line(struct ccs_flow *f, double line_rate, uint64_t now_ns);
  */
 float ccs_flow_loss_us(unsigned timeout, double tick_us);
 
-/* Change the state: revokes the budget of the fast path. */
+/* The next WR must go through the gate. */
+static inline void ccs_flow_fastpath_revoke(struct ccs_flow *f)
+{
+	f->budget.wrs = 0;
+}
+
 static inline void ccs_flow_set_state(struct ccs_flow *f, enum ccs_flow_state state)
 {
 	f->state = state;
-	f->budget.wrs = 0;
+	ccs_flow_fastpath_revoke(f);
 }
 
 /* Forget everything queued and in flight (modify to RESET); the rate stays. */
@@ -400,18 +407,14 @@ uint64_t ccs_flow_accept(struct ccs_flow *f, uint64_t len, uint32_t flags);
 /* Reading the clock may cost more than everything else that a small WR needs here. */
 #define CCS_TIME_UNKNOWN UINT64_MAX
 
-enum ccs_next {
-	CCS_NEXT_NONE,           /* the gate is closed, or no WR is waiting */
-	CCS_NEXT_SEGMENT,        /* *seg is to be handed to the device now */
-	CCS_NEXT_NEED_TIME,      /* read the clock and call again; nothing has changed */
-};
+typedef uint64_t ccs_flow_clock(void);
 
 /*
- * Get the next segment that may go to the device now. It counts as in flight from here on; its
- * number is ccs_flow_newest(). now_ns may be CCS_TIME_UNKNOWN: only then the result may be
- * CCS_NEXT_NEED_TIME.
+ * Get the next segment that may go to the device now, or NULL: the gate is closed, or no WR is
+ * waiting. It counts as in flight from here on; its number is ccs_flow_newest(). *now_ns may be
+ * CCS_TIME_UNKNOWN: it is read from the clock if it is needed.
  */
-enum ccs_next ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, const struct ccs_seg **seg);
+const struct ccs_seg *ccs_flow_next(struct ccs_flow *f, uint64_t *now_ns, ccs_flow_clock *clock);
 
 /* The device refused segment number `from` and all later ones: take them back. */
 void ccs_flow_unsend(struct ccs_flow *f, uint64_t from);
@@ -426,16 +429,13 @@ void ccs_flow_unaccept(struct ccs_flow *f, uint64_t from);
  */
 uint64_t ccs_flow_wait(struct ccs_flow *f, uint64_t now_ns);
 
-/* The algorithm gets the late end of a completion's time if it is known to within this. */
-static inline double ccs_flow_exact_ns(const struct ccs_flow *f)
-{
-	return 500 * f->cc.path.base_rtt_us;
-}
-
-/* Polls at this interval find completions exact, even if each is late by as much. */
+/*
+ * The algorithm gets the late end of a completion's time if it is known to within half of the base
+ * RTT. Polls at this interval find that, even if each is late by as much.
+ */
 static inline double ccs_flow_poll_ns(const struct ccs_flow *f)
 {
-	return ccs_flow_exact_ns(f) / 2;
+	return 250 * f->cc.path.base_rtt_us;
 }
 
 /* A completion, which occurred between earliest_ns and latest_ns. */
@@ -471,13 +471,6 @@ void ccs_flow_fail(struct ccs_flow *f);
  * or else its WRs are still incomplete. The number ccs_flow_newest() + 1 is not used again.
  */
 void ccs_flow_settle(struct ccs_flow *f, bool succeeded);
-
-/*
- * Use another algorithm from now on. The flow keeps its rate as far as the new algorithm can start
- * from one, and all that is queued, in flight, paced and learned of the path. spec must outlive
- * the flow. Call ccs_flow_next or ccs_flow_wait afterwards: the gate may have opened.
- */
-void ccs_flow_switch(struct ccs_flow *f, const struct ccs_cc_spec *spec, uint64_t now_ns);
 
 /* Continue from this rate, bit/s, learned elsewhere, if the algorithm can. */
 void ccs_flow_set_rate(struct ccs_flow *f, double rate, uint64_t now_ns);

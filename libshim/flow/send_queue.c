@@ -59,18 +59,24 @@ void ccs_send_queue_destroy(struct ccs_flow *f)
 	f->queue.ring = NULL;
 }
 
-void ccs_flow_reset(struct ccs_flow *f)
+/* No segment is in flight any more. */
+static void forget_segments(struct ccs_flow *f)
 {
-	f->wr_tail = f->wr_next = f->wr_head;
-	ccs_flow_set_withheld(f, 0);
 	f->seg_tail = f->seg_head;
-	f->next_offset = 0;
 	f->inflight = 0;
 	f->reads.outstanding = 0;
 	f->timed = 0;
 	f->internal = 0;
 	f->unsignalled = 0;
 	f->unsignalled_bytes = 0;
+}
+
+void ccs_flow_reset(struct ccs_flow *f)
+{
+	f->wr_tail = f->wr_next = f->wr_head;
+	ccs_flow_set_withheld(f, 0);
+	f->next_offset = 0;
+	forget_segments(f);
 	f->gated_since_ns = 0;
 	f->state = CCS_FLOW_RUN;
 	ccs_pacing_forget(&f->gate.pacing);
@@ -137,23 +143,26 @@ static double wanted_bytes(const struct ccs_flow *f)
 static uint64_t segment_len(const struct ccs_flow *f, const struct ccs_wr *wr)
 {
 	const uint64_t rest = wr->len - f->next_offset, segment = f->segments.split_len;
-	const double space = wanted_bytes(f) - (double)f->inflight;
 	int64_t left = spare_entries(f);
+	double space;
 	uint64_t len;
 
+	if (f->user.segment)
+		return segment;
 	if ((wr->flags & CCS_WR_READ) && f->reads.max - (int64_t)f->reads.outstanding < left)
 		left = f->reads.max - (int64_t)f->reads.outstanding;
 	if (left < 1)
 		left = 1;
-	if (f->user.segment || space <= (double)left * (double)segment)
+	space = wanted_bytes(f) - (double)f->inflight;
+	if (space <= (double)left * (double)segment)
 		return segment;
 	len = ((uint64_t)space / (uint64_t)left + segment - 1) / segment * segment;
 	return len < rest ? len : rest;
 }
 
-static uint64_t next_len(const struct ccs_flow *f, const struct ccs_wr *wr)
+static uint64_t next_len(const struct ccs_flow *f, const struct ccs_wr *wr, bool split)
 {
-	if (!is_split(f, wr))
+	if (!split)
 		return wr->len - f->next_offset;
 	return measures_path(f) && f->segments.split_len > SMALL_BYTES ? SMALL_BYTES : segment_len(f, wr);
 }
@@ -215,11 +224,10 @@ static bool may_read(const struct ccs_flow *f)
 	       f->skip_gate || f->unsignalled >= f->seg_head - f->seg_tail;
 }
 
-static bool has_entry(const struct ccs_flow *f, const struct ccs_wr *wr)
+static bool has_entry(const struct ccs_flow *f, const struct ccs_wr *wr, bool split)
 {
 	return f->seg_head - f->seg_tail < f->queue.seg_limit &&
-	       (!(wr->flags & CCS_WR_READ) || may_read(f)) &&
-	       (!is_split(f, wr) || spare_entries(f) > 0);
+	       (!(wr->flags & CCS_WR_READ) || may_read(f)) && (!split || spare_entries(f) > 0);
 }
 
 static uint64_t release_due_ns(const struct ccs_flow *f, uint64_t now_ns)
@@ -228,12 +236,9 @@ static uint64_t release_due_ns(const struct ccs_flow *f, uint64_t now_ns)
 }
 
 /* Sparsely timed WRs at line rate are paced only if the time is known anyway. */
-static bool is_gate_open(const struct ccs_flow *f, uint64_t len, bool sparse, uint64_t now_ns)
+static bool is_due(const struct ccs_flow *f, uint64_t now_ns)
 {
-	if (f->state == CCS_FLOW_FLUSH || !f->user.enforce || f->skip_gate)
-		return true;
-	return ccs_flow_window_open(f, len) &&
-	       ((sparse && now_ns == CCS_TIME_UNKNOWN) || release_due_ns(f, now_ns) <= now_ns);
+	return now_ns == CCS_TIME_UNKNOWN || release_due_ns(f, now_ns) <= now_ns;
 }
 
 /*
@@ -314,25 +319,34 @@ static double paced_bytes(const struct ccs_flow *f, uint64_t now_ns)
  */
 static void fastpath_grant(struct ccs_flow *f, uint64_t now_ns)
 {
-	const uint64_t entries = least(f->queue.wr_limit - (f->wr_next - f->wr_tail),
-				       f->queue.seg_limit - (f->seg_head - f->seg_tail));
-	const double quarter = f->segments.len / 4, inflight = (double)f->inflight;
-	double bytes = quarter - 1 - ((uint32_t)f->sent - f->timed_sent);
+	const uint32_t quarter = f->segments.len / 4, untimed = (uint32_t)f->sent - f->timed_sent;
+	uint64_t entries;
+	double bytes;
 
-	if (f->wr_next != f->wr_head || f->state != CCS_FLOW_RUN || f->cc.out.small_next ||
-	    !ccs_rtt_may_skip_samples(f))
+	if (f->wr_next != f->wr_head || f->state != CCS_FLOW_RUN || untimed >= quarter ||
+	    f->untimed + 1 >= UNTIMED_MAX || f->cc.out.small_next || !ccs_rtt_may_skip_samples(f))
 		return;
+	bytes = quarter - 1 - untimed;
 	if (f->user.enforce) {
-		bytes = ccs_min(bytes, ccs_flow_window(f) - inflight);
+		bytes = ccs_min(bytes, ccs_flow_window(f) - (double)f->inflight);
 		bytes = ccs_min(bytes, paced_bytes(f, now_ns));
 	}
 	if (f->ramp.ramping)
-		bytes = ccs_min(bytes, quarter - inflight);
-	if (bytes < 0 || f->untimed + 1 >= UNTIMED_MAX)
+		bytes = ccs_min(bytes, (double)quarter - (double)f->inflight);
+	if (bytes < 0)
 		return;
+	entries = least(f->queue.wr_limit - (f->wr_next - f->wr_tail),
+			f->queue.seg_limit - (f->seg_head - f->seg_tail));
 	f->gate.uncharged = uncharged_bytes(f);
 	f->budget.wrs = (uint8_t)least(UNTIMED_MAX - 1 - f->untimed, entries);
 	f->budget.bytes = f->gate.granted = (uint16_t)ccs_min(bytes, UINT16_MAX);
+}
+
+static uint64_t time_of(uint64_t *now_ns, ccs_flow_clock *clock)
+{
+	if (*now_ns == CCS_TIME_UNKNOWN)
+		*now_ns = clock();
+	return *now_ns;
 }
 
 /*
@@ -356,49 +370,64 @@ static void time_segment(struct ccs_flow *f, struct ccs_seg *seg, uint64_t now_n
 	ccs_flow_cc_on_send(f, seg->len, now_ns);
 }
 
-enum ccs_next ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, const struct ccs_seg **next)
+/* The waiting WR's next `len` bytes as a segment, which is not in flight yet. */
+static struct ccs_seg *fill_segment(struct ccs_flow *f, const struct ccs_wr *wr, uint64_t len)
+{
+	struct ccs_seg *seg = ccs_flow_next_entry(f);
+
+	seg->wr = f->wr_next;
+	seg->offset = f->next_offset;
+	seg->len = len;
+	seg->id = wr->id;
+	seg->depart_ns = 0;
+	seg->flags = wr->flags;
+	seg->first = f->next_offset == 0;
+	seg->last = f->next_offset + len == wr->len;
+	seg->signal = needs_signal(f, seg);
+	return seg;
+}
+
+/* If it is not timed, its completion may be in a run (run.h). */
+static bool is_whole(const struct ccs_seg *seg)
+{
+	const uint32_t mask = CCS_WR_SIGNALED | CCS_WR_READ;
+
+	return seg->first && seg->last && (seg->flags & mask) == CCS_WR_SIGNALED;
+}
+
+const struct ccs_seg *ccs_flow_next(struct ccs_flow *f, uint64_t *now_ns, ccs_flow_clock *clock)
 {
 	const struct ccs_wr *wr = ccs_flow_wr(f, f->wr_next);
+	const bool gated = f->state != CCS_FLOW_FLUSH && f->user.enforce && !f->skip_gate;
 	struct ccs_seg *seg;
+	bool split, sparse;
 	uint64_t len;
-	bool sparse;
 
 	if (f->wr_next == f->wr_head || f->state == CCS_FLOW_SQD)
-		return CCS_NEXT_NONE;
-	if (!has_entry(f, wr))
-		return CCS_NEXT_NONE;
+		return NULL;
+	split = is_split(f, wr);
+	if (!has_entry(f, wr, split))
+		return NULL;
 	sparse = ccs_rtt_may_skip_clock(f);
-	if (!sparse && now_ns == CCS_TIME_UNKNOWN)
-		return CCS_NEXT_NEED_TIME;
 	if (!sparse)
-		ccs_flow_cc_fire_timers(f, now_ns);
-	len = next_len(f, wr);
-	if (!is_gate_open(f, len, sparse, now_ns))
-		return CCS_NEXT_NONE;
-
-	seg = ccs_flow_next_entry(f);
-	*seg = (struct ccs_seg){
-		.wr = f->wr_next,
-		.offset = f->next_offset,
-		.len = len,
-		.flags = wr->flags,
-		.first = f->next_offset == 0,
-		.last = f->next_offset + len == wr->len,
-	};
-	seg->signal = needs_signal(f, seg);
+		ccs_flow_cc_fire_timers(f, time_of(now_ns, clock));
+	len = next_len(f, wr, split);
+	if (gated && !(ccs_flow_window_open(f, len) && is_due(f, *now_ns)))
+		return NULL;
+	seg = fill_segment(f, wr, len);
 	if (!sparse || needs_time(f, seg)) {
-		if (now_ns == CCS_TIME_UNKNOWN)
-			return CCS_NEXT_NEED_TIME;
-		time_segment(f, seg, now_ns);
+		if (*now_ns == CCS_TIME_UNKNOWN && gated && !is_due(f, time_of(now_ns, clock)))
+			return NULL;
+		time_segment(f, seg, time_of(now_ns, clock));
+	} else if (is_whole(seg)) {
+		seg->flags |= CCS_WR_WHOLE;
 	}
 	if (f->cc.out.small_next)
 		f->cc.out.small_next = false;
-	if (__builtin_expect(f->skip_gate, 0))
-		f->skip_gate = false;
+	f->skip_gate = false;
 	account_sent(f, seg);
-	fastpath_grant(f, now_ns);
-	*next = seg;
-	return CCS_NEXT_SEGMENT;
+	fastpath_grant(f, *now_ns);
+	return seg;
 }
 
 /* The limits of needs_signal() and may_read() for short WRs. */
@@ -500,12 +529,12 @@ uint64_t ccs_flow_wait(struct ccs_flow *f, uint64_t now_ns)
 		f->gated_since_ns = now_ns;
 		CCS_PROBE3(gate__close, f->stats.qp_num, f->wr_head - f->wr_next, f->inflight);
 	}
-	if (f->state == CCS_FLOW_SQD || !has_entry(f, wr))
+	if (f->state == CCS_FLOW_SQD || !has_entry(f, wr, is_split(f, wr)))
 		return UINT64_MAX;
 	if (f->state == CCS_FLOW_FLUSH || !f->user.enforce)
 		return now_ns;
 	ccs_flow_cc_fire_timers(f, now_ns);
-	if (!ccs_flow_window_open(f, next_len(f, wr)))
+	if (!ccs_flow_window_open(f, next_len(f, wr, is_split(f, wr))))
 		return f->cc.out.window > 0 ? ccs_flow_cc_next_timer(f, now_ns) : UINT64_MAX;
 	due = release_due_ns(f, now_ns);
 	if (due <= now_ns)
@@ -568,13 +597,8 @@ void ccs_flow_settle(struct ccs_flow *f, bool succeeded)
 	}
 	for (uint64_t n = f->seg_tail; n < f->seg_head; n++)
 		fill_entry(f, ccs_flow_seg(f, n));
-	f->seg_tail = ++f->seg_head;
-	f->inflight = 0;
-	f->internal = 0;
-	f->reads.outstanding = 0;
-	f->timed = 0;
-	f->unsignalled = 0;
-	f->unsignalled_bytes = 0;
+	f->seg_head++;
+	forget_segments(f);
 }
 
 const struct ccs_seg *ccs_flow_complete_read(struct ccs_flow *f, uint32_t number)

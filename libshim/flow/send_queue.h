@@ -38,10 +38,4 @@ static inline bool ccs_flow_window_open(const struct ccs_flow *f, uint64_t len)
 	       (double)(f->inflight + len) <= ccs_flow_window(f);
 }
 
-/* Feedback has arrived: the next WR must go through the gate. */
-static inline void ccs_flow_fastpath_revoke(struct ccs_flow *f)
-{
-	f->budget.wrs = 0;
-}
-
 #endif

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Formats log messages and writes each with one write(2). */
 #include "observe/log.h"
 
 #include <errno.h>
@@ -10,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/os.h"
 #include "config/filename.h"
 #include "config/job.h"
 #include "observe/write_guard.h"
@@ -73,17 +73,6 @@ static int open_file(void)
 	return ccs_filename_open(log_path, O_APPEND | O_CREAT);
 }
 
-/* 0 or an errno. */
-static int write_to(int fd, const char *line, size_t len)
-{
-	ssize_t n;
-
-	do
-		n = write(fd, line, len);
-	while (n < 0 && errno == EINTR);
-	return n < 0 ? errno : 0;
-}
-
 /* False if the file cannot be written any more; if it cannot be opened, the line goes to stderr. */
 static bool write_guarded(const char *line, size_t len)
 {
@@ -93,10 +82,10 @@ static bool write_guarded(const char *line, size_t len)
 	ccs_write_guard_begin(&guard);
 	if (atomic_load_explicit(&to_file, memory_order_acquire))
 		fd = open_file();
-	if (fd >= 0 || stderr_is_ours())
-		error = write_to(fd >= 0 ? fd : STDERR_FILENO, line, len);
-	if (fd >= 0)
-		close(fd);
+	if ((fd >= 0 || stderr_is_ours()) &&
+	    TEMP_FAILURE_RETRY(write(fd >= 0 ? fd : STDERR_FILENO, line, len)) < 0)
+		error = errno;
+	ccs_close(fd);
 	ccs_write_guard_end(&guard);
 	errno = error;
 	return fd < 0 || !error;

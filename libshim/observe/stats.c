@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/os.h"
 #include "config/job.h"
 #include "observe/log.h"
 #include "observe/write_guard.h"
@@ -67,14 +68,6 @@ uint64_t ccs_stats_qps(void)
 	return atomic_load_explicit(&stats.qps, memory_order_relaxed);
 }
 
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 static size_t page_size(void)
 {
 	return (size_t)sysconf(_SC_PAGESIZE);
@@ -91,8 +84,7 @@ static bool may_replace_file(int dir)
 	if (h)
 		may = fd < 0 || read(fd, h, sizeof(*h)) <= 0 || h->magic != CCS_STATS_MAGIC ||
 		      h->pid_namespace == ccs_stats_pid_namespace();
-	if (fd >= 0)
-		close(fd);
+	ccs_close(fd);
 	free(h);
 	return may;
 }
@@ -159,8 +151,8 @@ static void fill_header(struct ccs_stats_header *h, const struct ccs_stats_heade
 	h->start_ticks = self.start_ticks;
 	h->exec_mark = self.exec_mark;
 	h->uid = geteuid();
-	h->created_ns = clock_ns(CLOCK_MONOTONIC);
-	h->created_unix_ns = clock_ns(CLOCK_REALTIME);
+	h->created_ns = ccs_clock_ns(CLOCK_MONOTONIC);
+	h->created_unix_ns = ccs_clock_ns(CLOCK_REALTIME);
 	fill_names(h);
 	__atomic_store_n(&h->magic, CCS_STATS_MAGIC, __ATOMIC_RELEASE);
 }
@@ -191,15 +183,12 @@ static struct ccs_stats_header *map_header_in_dir(void)
 {
 	const int dir = ccs_stats_dir_open(stats.dir, sizeof(stats.dir));
 	struct ccs_stats_header *h;
-	int error;
 
 	if (dir < 0)
 		return NULL;
 	ccs_stats_sweep(dir);
 	h = map_header(dir);
-	error = errno;
-	close(dir);
-	errno = error;
+	ccs_close(dir);
 	return h;
 }
 
@@ -250,7 +239,7 @@ static int reopen_file(void)
 static struct ccs_stats_slot *map_slots(uint64_t have, uint64_t count)
 {
 	struct ccs_stats_slot *slot;
-	int fd, error;
+	int fd;
 
 	errno = ENOSPC;
 	if (stats.parts == MAX_PARTS || have + count > MAX_SLOTS)
@@ -259,9 +248,7 @@ static struct ccs_stats_slot *map_slots(uint64_t have, uint64_t count)
 	if (fd < 0)
 		return NULL;
 	slot = map_new(fd, page_size() + have * sizeof(*slot), count * sizeof(*slot));
-	error = errno;
-	close(fd);
-	errno = error;
+	ccs_close(fd);
 	return slot;
 }
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the directory of statistics files and removes stale ones. */
 #include "observe/stats_dir.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +14,7 @@
 
 #include <ccshim/stats.h>
 
+#include "base/os.h"
 #include "config/environment.h"
 
 enum { STAT_MAX = 1024, SWEEP_MAX = 16384, FIELD_START = 22, FIELD_STACK = 28, UNFINISHED_S = 60 };
@@ -215,11 +214,9 @@ bool ccs_stats_is_stale(const struct ccs_stats_header *h)
 /* True for a file whose process ended before it wrote the header, which would identify it. */
 static bool is_abandoned(int fd, pid_t pid)
 {
-	struct timespec now;
 	struct stat st;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	return !fstat(fd, &st) && st.st_ctim.tv_sec + UNFINISHED_S < now.tv_sec &&
+	return !fstat(fd, &st) && st.st_ctim.tv_sec + UNFINISHED_S < time(NULL) &&
 	       kill(pid, 0) && errno == ESRCH;
 }
 
@@ -228,7 +225,7 @@ int ccs_stats_open_file(int dir, const char *name, int flags)
 	const int at = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	char link[40];
 	struct stat st;
-	int fd = -1, error;
+	int fd = -1;
 
 	if (at < 0)
 		return -1;
@@ -236,30 +233,23 @@ int ccs_stats_open_file(int dir, const char *name, int flags)
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", at);
 	if (fstat(at, &st) == 0 && S_ISREG(st.st_mode))
 		fd = open(link, flags | O_CLOEXEC | O_NONBLOCK);
-	error = errno;
-	close(at);
-	errno = error;
+	ccs_close(at);
 	return fd;
 }
 
 static bool is_stale_file(int dir, const char *name)
 {
 	const pid_t pid = ccs_stats_pid_of(name);
-	struct ccs_stats_header *h = pid ? calloc(1, sizeof(*h)) : NULL;
+	const int fd = pid ? ccs_stats_open_file(dir, name, O_RDONLY) : -1;
+	struct ccs_stats_header *h = fd >= 0 ? calloc(1, sizeof(*h)) : NULL;
 	bool stale = false;
-	int fd;
 
-	if (!h)
-		return false;
-	fd = ccs_stats_open_file(dir, name, O_RDONLY);
-	if (fd < 0)
-		goto done;
-	if (read(fd, h, offsetof(struct ccs_stats_header, uid)) > 0 && h->magic == CCS_STATS_MAGIC)
+	if (h && read(fd, h, offsetof(struct ccs_stats_header, uid)) > 0 &&
+	    h->magic == CCS_STATS_MAGIC)
 		stale = ccs_stats_is_stale(h);
-	else
+	else if (h)
 		stale = is_abandoned(fd, pid);
-	close(fd);
-done:
+	ccs_close(fd);
 	free(h);
 	return stale;
 }
@@ -272,8 +262,7 @@ unsigned ccs_stats_sweep(int dir)
 	unsigned swept = 0, files = 0;
 
 	if (!d) {
-		if (copy >= 0)
-			close(copy);
+		ccs_close(copy);
 		return 0;
 	}
 	while ((e = readdir(d)) && files++ < SWEEP_MAX)

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of a queue pair's statistics, and their output as JSON and metrics. */
 #include "observe/stats_fields.h"
 
 #include <math.h>

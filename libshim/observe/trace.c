@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
-#include <math.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -20,6 +19,7 @@
 
 #include "base/gid.h"
 #include "base/keep_open.h"
+#include "base/os.h"
 #include "base/thread.h"
 #include "config/filename.h"
 #include "config/job.h"
@@ -155,8 +155,7 @@ static void flush_chunk(void)
 		ccs_log(CCS_LOG_WARN, "trace %s: %m; later events are not recorded", trace.path);
 		atomic_store(&trace.on, false);
 	}
-	if (fd >= 0)
-		close(fd);
+	ccs_close(fd);
 	trace.out_len = 0;
 }
 

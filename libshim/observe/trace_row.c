@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Formats an event as one line of the trace. */
 #include "observe/trace_row.h"
 
 #include <inttypes.h>
@@ -39,9 +38,9 @@ static void append_hops(struct row *r, const struct ccs_cc_event *event, unsigne
 }
 
 /* The column stays empty without a value. */
-static void append_if_positive(struct row *r, double value)
+static void append_value(struct row *r, bool given, double value)
 {
-	if (value > 0)
+	if (given)
 		append(r, ",%.17g", value);
 	else
 		append(r, ",");
@@ -54,9 +53,9 @@ static void append_ack(struct row *r, const struct ccs_cc_event *event, unsigned
 	append(r, "%.17g,%.17g,%" PRIu64 ",%" PRIu64 ",%.17g,%" PRIu32 ",%u,", ack->rtt_us, ack->bytes,
 	    ack->ack_seq, ack->snd_nxt, ack->inflight, ack->path, ack->flows);
 	append_hops(r, event, needs);
-	append_if_positive(r, ack->covers_us);
-	append_if_positive(r, ack->advised_rate);
-	append_if_positive(r, ack->nic_wait_us);
+	append_value(r, ack->covers_us > 0, ack->covers_us);
+	append_value(r, ack->advised_rate > 0, ack->advised_rate);
+	append_value(r, ack->nic_wait_us > 0, ack->nic_wait_us);
 	append(r, ",");
 }
 
@@ -95,15 +94,6 @@ static void append_input(struct row *r, const struct ccs_cc_event *event, unsign
 	}
 }
 
-/* NaN, which a faulty plug-in may produce, is not written. */
-static void append_decision(struct row *r, double value)
-{
-	if (value >= 0)
-		append(r, ",%.17g", value);
-	else
-		append(r, ",");
-}
-
 size_t ccs_trace_row(char *buf, uint32_t qp, const struct ccs_cc_ops *ops,
 		     const struct ccs_cc_event *event)
 {
@@ -113,8 +103,9 @@ size_t ccs_trace_row(char *buf, uint32_t qp, const struct ccs_cc_ops *ops,
 		append(&r, "# QP %" PRIu32 " runs %.200s\n", qp, ops->name); /* of any length */
 	append(&r, "%.17g,%s,%" PRIu32 ",", event->ack.now_us, ccs_cc_event_names[event->kind], qp);
 	append_input(&r, event, ops->needs);
-	append_decision(&r, event->out.rate);
-	append_decision(&r, event->out.window);
+	/* NaN, which a faulty plug-in may produce, is not written. */
+	append_value(&r, event->out.rate >= 0, event->out.rate);
+	append_value(&r, event->out.window >= 0, event->out.window);
 	append(&r, ",%.3f\n", (double)event->origin_ns / 1e3 + event->ack.now_us);
 	return r.at;
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Protects the application's thread from SIGPIPE, SIGXFSZ and cancellation while we write. */
 #include "observe/write_guard.h"
 
 #include <errno.h>

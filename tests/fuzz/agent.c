@@ -242,7 +242,7 @@ static void check_agent(const struct ccs_agent *a)
 	for (unsigned i = 0; i < CCS_AGENT_PORTS; i++)
 		check_port(a, &a->port[i]);
 	CHECK(clients == a->nclients);
-	CHECK(flows == a->nflows && peers_flows == flows);
+	CHECK(flows == a->flows.n && peers_flows == flows);
 	CHECK(peers + a->peers.nunused == CCS_SHM_PATHS);
 	CHECK(flowless == a->peers.flowless);
 	CHECK(a->totals.cnps_accepted <= a->totals.cnps_received);
@@ -303,7 +303,7 @@ static void good_message(struct world *w, struct input *in)
 	if (m.header.type == CCS_WIRE_CNP)
 		m.cnp.qpn %= 8;
 	if (m.header.type == CCS_WIRE_HELLO_ACK && take_below(in, 4))
-		m.hello_ack.of = w->agent->peers.peer[0].hello_awaited;
+		m.hello_ack.of = w->agent->peers.peer[0].hello.awaited;
 	if (m.header.type == CCS_WIRE_HELLO)
 		m.hello.requested %= 8;
 	if (m.header.type == CCS_WIRE_ECHO)
@@ -465,7 +465,7 @@ static void end(struct world *w)
 	ccs_agent_turn(w->agent, 0); /* accepts */
 	ccs_agent_turn(w->agent, 0);
 	check_agent(a);
-	CHECK(!a->nclients && !a->nflows && !a->counters.ports && !fuzz_descriptors());
+	CHECK(!a->nclients && !a->flows.n && !a->counters.ports && !fuzz_descriptors());
 	for (int i = 0; i < 2; i++) { /* flows that have ended are counted before peers are evicted */
 		w->now_ns += HOUR_NS;
 		ccs_agent_turn(w->agent, 0);

@@ -39,8 +39,7 @@ static void check_same_again(const struct ccs_wire_message *m)
 
 static void follow_int(const uint8_t *bytes, size_t len)
 {
-	const struct ccs_int_format format = { bytes[0] & 1 ? CCS_INT_NS3 : CCS_INT_PAPER,
-					       1 + bytes[0] / 2u, ccs_int_rates, 5 };
+	static const uint64_t rates[16] = { 25000000000, 50000000000, 100000000000 };
 	struct ccs_int_link link = { .name = 1 };
 	uint64_t word[2], arrived_ns = 0;
 	struct ccs_record r;
@@ -48,7 +47,7 @@ static void follow_int(const uint8_t *bytes, size_t len)
 	for (size_t at = 1; at + sizeof(word) <= len; at += sizeof(word)) {
 		memcpy(word, bytes + at, sizeof(word));
 		arrived_ns += word[1] >> 36;
-		if (ccs_int_follow(&link, &format, word[0], arrived_ns, &r))
+		if (ccs_int_follow(&link, rates, word[0], arrived_ns, &r))
 			FUZZ_CHECK(r.capacity && r.link);
 	}
 }

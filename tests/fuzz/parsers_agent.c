@@ -76,13 +76,16 @@ static void open_agent(void)
 	a->config.switches = switches;
 	a->config.nswitches = 1;
 	a->counters.sysfs = "/nonexistent";
-	a->epoll = a->lock = a->stop.fd = a->listener.fd = a->netlink.fd = a->refused = -1;
+	a->epoll = a->stop.fd = a->netlink.fd = -1;
+	a->listener.source.fd = a->listener.lock = a->refused.fd = -1;
 	a->client = calloc(CCS_AGENT_CLIENTS, sizeof(*a->client));
 	for (unsigned i = 0; i < CCS_AGENT_CLIENTS; i++)
 		a->client[i].source.fd = -1;
 	FUZZ_CHECK(!ccs_peers_open(a, ccs_subscribers_remove_peer) && !ccs_np_open(a) &&
-		   !ccs_index_init(&a->flows, 64, 1) && !ccs_index_init(&a->qps, 64, 1) &&
-		   !ccs_index_init(&a->inbound, 64, 1) && !ccs_index_init(&a->slots, 64, 1) &&
+		   !ccs_index_init(&a->flows.by_peer, 64, 1) &&
+		   !ccs_index_init(&a->flows.by_qp, 64, 1) &&
+		   !ccs_index_init(&a->flows.by_reader, 64, 1) &&
+		   !ccs_index_init(&a->flows.by_slot, 64, 1) &&
 		   !ccs_ports_open(a, err, sizeof(err)));
 	for (unsigned i = 0; i < CLIENTS; i++)
 		a->client[i].paths = calloc(CCS_SHM_PATHS, sizeof(uint32_t));
@@ -97,7 +100,7 @@ static void reset(void)
 		open_agent();
 	now_ns = 1000000000000;
 	agent->incarnation = 77;
-	ccs_hello_limit_close(agent);
+	free(agent->hello_limit);
 	FUZZ_CHECK(!ccs_hello_limit_open(agent));
 	free(agent->relayed);
 	FUZZ_CHECK(!ccs_relay_open(agent, err, sizeof(err)));
@@ -122,7 +125,7 @@ static void empty(void)
 	}
 	now_ns += 3600000000000;
 	ccs_peers_tick(agent, now_ns);
-	FUZZ_CHECK(!agent->nflows && !agent->peers.high &&
+	FUZZ_CHECK(!agent->flows.n && !agent->peers.high &&
 		   agent->peers.nunused == CCS_SHM_PATHS);
 	agent->peers.serial = 0;
 }
@@ -177,7 +180,7 @@ static void receive_likely(struct input *in)
 	if (m.header.type == CCS_WIRE_CNP)
 		m.cnp.qpn %= 8;
 	if (m.header.type == CCS_WIRE_HELLO_ACK && p && take_below(in, 4))
-		m.hello_ack.of = p->hello_awaited;
+		m.hello_ack.of = p->hello.awaited;
 	if (m.header.type == CCS_WIRE_ECHO)
 		m.echo.n %= CCS_RECORDS + 1;
 	if (m.header.type == CCS_WIRE_RECORDS)
@@ -315,7 +318,7 @@ void fuzz_requests(const uint8_t *bytes, size_t len)
 		check_client(&agent->client[i]);
 		flows += agent->client[i].flows;
 	}
-	FUZZ_CHECK(flows == agent->nflows);
+	FUZZ_CHECK(flows == agent->flows.n);
 	check_peers();
 	empty();
 }

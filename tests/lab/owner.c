@@ -15,7 +15,7 @@
 #include "agent/host/live_qps.h"
 #include "agent/host/owner.h"
 
-static struct ccs_owner owner = CCS_OWNER_CLOSED;
+static struct ccs_netlink owner = { .fd = -1 };
 static struct ibv_context *context, *peer;
 static const char *device;
 
@@ -111,13 +111,13 @@ static void ask_about_threads(void)
 
 static uint32_t count_qps(void)
 {
-	struct ccs_live_qps live = CCS_LIVE_QPS_CLOSED;
+	struct ccs_live_qps live = { .netlink.fd = -1 };
 	uint32_t n = 0;
 
 	errno = ccs_live_qps_count(&live, &n);
 	if (errno)
 		die("count");
-	ccs_live_qps_close(&live);
+	ccs_netlink_close(&live.netlink);
 	return n;
 }
 

@@ -8,10 +8,10 @@
  */
 #define FABRIC \
 	.rate = 10e9, .base_us = 20, .mtu = 1024, .segment = 8192, .noise = { .exp_us = 1 }, \
-	.start_spread_us = 100, .pace_jitter = 0.05
+	.start_spread_us = 100, .bare.jitter = 0.05
 
 #define SOFT \
-	.driver = SIM_SHIM, .rate = 1e9, .base_us = 200, .segment = 16384, .path_noise_us = 300, \
+	.driver = SIM_SHIM, .rate = 1e9, .base_us = 200, .segment = 16384, .path.noise_us = 300, \
 	.noise = { .exp_us = 100, .burst_share = 0.01, .burst_us = 5000 }, .start_spread_us = 1000
 
 /* n flows all the time; results exclude the first quarter. */
@@ -19,7 +19,7 @@
 
 /* n flows stay, and n more join after a third of the time and leave after two thirds. */
 #define CHURN(n, us) \
-	.flows = n, .guests = n, .join_us = (us) / 3, .leave_us = 2 * (us) / 3, .end_us = us, \
+	.flows = n, .guests = { n, (us) / 3, 2 * (us) / 3 }, .end_us = us, \
 	.warm_us = (us) / 6, .bin_us = (us) / 60
 
 #endif

@@ -50,7 +50,7 @@ unsigned row_print(FILE *out, const char *lead, const struct row *row, uint64_t 
 
 	fprintf(out, "%s%-46s %4" PRIu64, lead, row->name, seed);
 	for (unsigned i = 0; i < FIGURES; i++)
-		if (i >= JOIN_MS && !row->conf.guests)
+		if (i >= JOIN_MS && !row->conf.guests.n)
 			fprintf(out, " %*s", figures[i].width, "-");
 		else
 			fprintf(out, " %*.*f", figures[i].width, figures[i].decimals, figure[i]);

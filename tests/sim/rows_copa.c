@@ -7,20 +7,20 @@
 #include "rows.h"
 
 /* At one port, with NICs of a multiple of its rate; segments are sized for the NIC. */
-#define AT(n, port, nic, bytes) \
-	.cc = "copa", .driver = SIM_SHIM, .rate = port, .nic_rate = nic, .base_us = 50, .mtu = 4096, \
+#define AT(n, port, nic_rate, bytes) \
+	.cc = "copa", .driver = SIM_SHIM, .rate = port, .nic.rate = nic_rate, .base_us = 50, .mtu = 4096, \
 	.segment = bytes, .start_spread_us = 20, .noise = { .exp_us = 1 }, .flows = n
 #define GIGABIT(n, us) AT(n, 1e9, 1e9, 4096), .warm_us = 0.4 * (us), .end_us = us
 #define TENTH(n, us) AT(n, 1e9, 10e9, 8192), .warm_us = 0.4 * (us), .end_us = us
 
 /* Data in both directions, as with Soft-RoCE: acknowledgements wait behind data. */
 #define TWO_WAY(shape, port, bytes) \
-	AT(6, port, port, bytes), .hosts = 6, .pattern = shape, .ack_bytes = 80, .nic_depth = 64, \
+	AT(6, port, port, bytes), .hosts = 6, .pattern = shape, .ack_bytes = 80, .nic.depth = 64, \
 	.warm_us = 40e3, .end_us = 100e3
 
-#define SHORT_QUEUE(n, port, nic, bytes) \
-	AT(n, port, nic, 4096), .limit = bytes, .message = 65536, .ack_bytes = 80, .nic_depth = 64, \
-	.unacked = 128, .end_us = 1500 * 8e6 * 4096 * (n) / (port), \
+#define SHORT_QUEUE(n, port, nic_rate, bytes) \
+	AT(n, port, nic_rate, 4096), .limit = bytes, .message = 65536, .ack_bytes = 80, .nic.depth = 64, \
+	.nic.unacked = 128, .end_us = 1500 * 8e6 * 4096 * (n) / (port), \
 	.warm_us = 500 * 8e6 * 4096 * (n) / (port)
 
 #define POLLED(n) \
@@ -47,8 +47,7 @@ static const struct row rows[] = {
 	  { { UTIL, 97, ALL }, { JAIN, 0.96, 1 }, { Q_P95, 0, 3277 } } },
 
 	/* a new flow measures the path in a drain; without drains it keeps several shares */
-	{ "copa, 1 Gb/s, N=30+30", { GIGABIT(30, 900e3), .guests = 30, .join_us = 300e3,
-	  .leave_us = 800e3, .bin_us = 10e3 },
+	{ "copa, 1 Gb/s, N=30+30", { GIGABIT(30, 900e3), .guests = { 30, 300e3, 800e3 }, .bin_us = 10e3 },
 	  { { UTIL, 96, ALL }, { JOIN_MS, 0, 350 }, { LEAVE_MS, 0, 20 } } },
 	{ "copa, 1 ms of RTT, N=5", { GIGABIT(5, 900e3), .base_us = 1000 },
 	  { { UTIL, 95, ALL }, { JAIN, 0.96, 1 }, { Q_P95, 0, 98 } } },
@@ -68,7 +67,7 @@ static const struct row rows[] = {
 	{ "copa, ring, 10 Gb/s, 12 flows a host", { TWO_WAY(SIM_RING, 10e9, 8192), .flows = 60,
 	  .hosts = 5 }, { { UTIL, 97, ALL }, { JAIN, 0.98, 1 } } },
 	{ "copa, ring, 40 into 10 Gb/s, 12 flows a host", { TWO_WAY(SIM_RING, 10e9, 32768),
-	  .nic_rate = 40e9, .flows = 60, .hosts = 5 }, { { UTIL, 96, ALL }, { JAIN, 0.98, 1 } } },
+	  .nic.rate = 40e9, .flows = 60, .hosts = 5 }, { { UTIL, 96, ALL }, { JAIN, 0.98, 1 } } },
 
 	{ "copa, SENDs of 64 KB, N=12", { SENDS(12, 65536, 1500e3) },
 	  { { UTIL, 97, ALL }, { JAIN, 0.95, 1 } } },

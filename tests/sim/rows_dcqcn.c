@@ -8,7 +8,7 @@
 #include "grid.h"
 #include "rows.h"
 
-#define RED .kmin = 5e3, .kmax = 200e3, .pmax = 0.01, .cnp_us = 50
+#define RED .red = { 5e3, 200e3, 0.01 }, .cnp_us = 50
 
 /* DCQCN 6: more than 39 of 40 Gb/s. */
 #define INCAST(v, n) \
@@ -22,7 +22,7 @@
 #define GRID_JOIN(v) "dcqcn " v ", fabric, N=8+8", { PACKETS(v), CHURN(8, 600e3) }
 
 #define SHAPED(v) \
-	SOFT, .kmin = 30e3, .kmax = 400e3, .pmax = 0.1, .cnp_us = 100, .cc = "dcqcn:variant=" v
+	SOFT, .red = { 30e3, 400e3, 0.1 }, .cnp_us = 100, .cc = "dcqcn:variant=" v
 #define GRID_SOFT(v, n) "dcqcn " v ", soft, N=" #n, { SHAPED(v), STEADY(n, 8e6) }
 #define GRID_SOFT_JOIN(v) "dcqcn " v ", soft, N=8+8", { SHAPED(v), CHURN(8, 9e6) }
 
@@ -30,7 +30,7 @@
 #define LAB(n, c, t) \
 	"dcqcn lab " #c " Gb/s, " #n ":1", \
 	{ .driver = SIM_SHIM, .rate = (c) * 1e9, .base_us = 50, .segment = 4096, .cnp_us = 50, \
-	  .kmin = 20480, .kmax = 81920, .pmax = 1, .noise = { .exp_us = 1 }, \
+	  .red = { 20480, 81920, 1 }, .noise = { .exp_us = 1 }, \
 	  .start_spread_us = 1000, .cc = "dcqcn", .flows = n, .warm_us = (t) / 3, .end_us = t }
 
 /*
@@ -39,14 +39,14 @@
  */
 #define MANY(n, times) \
 	"dcqcn many, NIC of " #times " ports, " #n ":1", \
-	{ .driver = SIM_SHIM, .rate = 1e9, .nic_rate = (times) * 1e9, .base_us = 50, .segment = 4096, \
-	  .cnp_us = 50, .kmin = 20480, .kmax = 81920, .pmax = 1, .noise = { .exp_us = 1 }, \
-	  .start_spread_us = 1000, .path_base_us = 50, .cc = "dcqcn", .flows = n, .warm_us = 1e6, \
+	{ .driver = SIM_SHIM, .rate = 1e9, .nic.rate = (times) * 1e9, .base_us = 50, .segment = 4096, \
+	  .cnp_us = 50, .red = { 20480, 81920, 1 }, .noise = { .exp_us = 1 }, \
+	  .start_spread_us = 1000, .path.base_us = 50, .cc = "dcqcn", .flows = n, .warm_us = 1e6, \
 	  .end_us = 2e6 }
 #define FAR_SLOW(n) \
 	"dcqcn 100 Mb/s, 1 ms, " #n ":1", \
 	{ .driver = SIM_SHIM, .rate = 100e6, .base_us = 1000, .segment = 4096, .cnp_us = 50, \
-	  .kmin = 20480, .kmax = 81920, .pmax = 1, .start_spread_us = 1000, .cc = "dcqcn", .flows = n, \
+	  .red = { 20480, 81920, 1 }, .start_spread_us = 1000, .cc = "dcqcn", .flows = n, \
 	  .warm_us = 300e3, .end_us = 1e6 }
 
 static const struct row rows[] = {

@@ -14,7 +14,7 @@
 
 /* T exceeds the RTT with noise: where the window limits, flows of few packets share unequally. */
 #define PACKETS(v, tele) \
-	FABRIC, .segment = 1024, .telemetry = tele, .path_base_us = 24, .path_noise_us = 6, \
+	FABRIC, .segment = 1024, .telemetry = tele, .path.base_us = 24, .path.noise_us = 6, \
 	.cc = "hpcc:variant=" v
 #define GRID(v, tele, n) "hpcc " v ", fabric, N=" #n, { PACKETS(v, tele), STEADY(n, 100e3) }
 #define GRID_JOIN(v, tele) "hpcc " v ", fabric, N=8+8", { PACKETS(v, tele), CHURN(8, 100e3) }
@@ -28,7 +28,7 @@
 
 /* The receiver's port is measured instead of the switch; it reports the number of flows, or not. */
 #define ECHO .telemetry = SIM_ECHO, .cc = "hpcc:variant=echo"
-#define COUNTED ECHO, .report_flows = true
+#define COUNTED ECHO, .agents.report_flows = true
 
 /* SIM_BARE, as in the simulation of the derivation: 1 Gb/s with 16 KB and 100 Mb/s with 4 KB. */
 #define AT_1G \
@@ -43,7 +43,7 @@
  */
 #define LAB(n, tele) \
 	.driver = SIM_SHIM, .rate = 200e6, .base_us = 47, .segment = 4096, .start_spread_us = 1000, \
-	.telemetry = tele, .report_flows = true, .record_us = (n) < 4 ? 1550 : (n) * 388.0
+	.telemetry = tele, .agents.report_flows = true, .agents.record_us = (n) < 4 ? 1550 : (n) * 388.0
 #define AGENTS(v, tele, n) \
 	"hpcc " v ", agents, N=" #n, { LAB(n, tele), .cc = "hpcc:variant=" v, STEADY(n, 4e6) }
 #define AGENTS_JOIN(v, tele, n) \
@@ -53,13 +53,14 @@
 /* As above, with NICs faster than the port, and longer runs for more flows. */
 #define SLOW_PORT(v, tele, times, n) \
 	"hpcc " v ", agents, NIC of " #times " ports, N=" #n, \
-	{ LAB(n, tele), .nic_rate = (times) * 200e6, .cc = "hpcc:variant=" v, \
+	{ LAB(n, tele), .nic.rate = (times) * 200e6, .cc = "hpcc:variant=" v, \
 	  STEADY(n, (n) < 100 ? 4e6 : 20e6) }
 
 /* As above, 20 ms away: every record is old. */
 #define FAR(v, tele) \
 	"hpcc " v ", agents, far, N=4", \
-	{ LAB(4, tele), .base_us = 20e3, .record_us = 10e3, .cc = "hpcc:variant=" v, STEADY(4, 20e6) }
+	{ LAB(4, tele), .base_us = 20e3, .agents.record_us = 10e3, .cc = "hpcc:variant=" v, \
+	  STEADY(4, 20e6) }
 
 static const struct row rows[] = {
 	{ "hpcc paper 16:1, W_AI 25", { INCAST(25, 1000) },

@@ -14,9 +14,10 @@
 	MAX(MAX(RECORD(rate, hosts), SEGMENTS_US(rate, n, segment)), base)
 
 #define PLACE(rate_, R, n, base, size, tele) \
-	.cc = "rcp", .driver = SIM_SHIM, .telemetry = tele, .advise = true, .report_flows = true, \
-	.rate = rate_, .nic_rate = (R) * (rate_), .base_us = base, .mtu = 4096, .segment = size, \
-	.record_us = MAX(RECORD(rate_, n), base), .start_spread_us = 1000, .flows = n, \
+	.cc = "rcp", .driver = SIM_SHIM, .telemetry = tele, .agents.advise = true, \
+	.agents.report_flows = true, \
+	.rate = rate_, .nic.rate = (R) * (rate_), .base_us = base, .mtu = 4096, .segment = size, \
+	.agents.record_us = MAX(RECORD(rate_, n), base), .start_spread_us = 1000, .flows = n, \
 	.end_us = 60 * ROUND(rate_, n, n, size, base) + 20e3, \
 	.warm_us = 15 * ROUND(rate_, n, n, size, base) + 5e3
 
@@ -43,11 +44,12 @@
 /* 16 hosts with many flows each. */
 #define MANY(label, rate, n) \
 	{ "rcp " label ", N=" #n ", receiver's", \
-	  { PLACE(rate, 1, n, 50, 4096, SIM_ECHO), .record_us = RECORD(rate, 16) }, BOUNDS(n, 4096) }
+	  { PLACE(rate, 1, n, 50, 4096, SIM_ECHO), .agents.record_us = RECORD(rate, 16) }, \
+	  BOUNDS(n, 4096) }
 
 #define JOINS(label, tele) \
 	{ "rcp 10 Gb/s, N=16+16, " label, \
-	  { PLACE(10e9, 1, 16, 50, 8192, tele), .guests = 16, .join_us = 20e3, .leave_us = 40e3, \
+	  { PLACE(10e9, 1, 16, 50, 8192, tele), .guests = { 16, 20e3, 40e3 }, \
 	    .end_us = 60e3, .warm_us = 10e3, .bin_us = 1e3 }, \
 	  { { UTIL, 95, ALL }, { JOIN_MS, 0, 5 }, { LEAVE_MS, 0, 3 } } }
 
@@ -64,16 +66,16 @@ static const struct row rows[] = {
 	ROW("100 Gb/s", 100e9, 1, 12, 50, 65536),
 	ROW("100 Gb/s", 100e9, 4, 100, 10, 65536),
 	MANY("1 Gb/s", 1e9, 256), MANY("10 Gb/s", 10e9, 1000),
-	ODD("half of them counted", .count_factor = 0.5),
-	ODD("too many counted", .count_factor = 1.5),
-	ODD("30 % of messages lost", .advice_loss = 0.3),
-	ODD("messages late by 4 RTT", .advice_us = 200),
-	ODD("messages late by 40 RTT", .advice_us = 2000),
+	ODD("half of them counted", .agents.count_factor = 0.5),
+	ODD("too many counted", .agents.count_factor = 1.5),
+	ODD("30 % of messages lost", .agents.loss = 0.3),
+	ODD("messages late by 4 RTT", .agents.delay_us = 200),
+	ODD("messages late by 40 RTT", .agents.delay_us = 2000),
 	{ "rcp 1 Gb/s, 4 of 12 limited, receiver's",
-	  { USUAL(1e9, SIM_ECHO), .limited = 4, .limit_rate = 10e6 },
+	  { USUAL(1e9, SIM_ECHO), .limited.flows = 4, .limited.rate = 10e6 },
 	  { { UTIL, 95, ALL }, { Q_P99, 0, 26 * 4.1 } } },
 	{ "rcp 1 Gb/s, 11 of 12 limited, switch's",
-	  { USUAL(1e9, SIM_INT), .limited = 11, .limit_rate = 10e6 },
+	  { USUAL(1e9, SIM_INT), .limited.flows = 11, .limited.rate = 10e6 },
 	  { { UTIL, 95, ALL }, { Q_P99, 0, 26 * 4.1 } } },
 	/* A flow whose last packet is lost waits for the timeout, 100 ms. */
 	{ "rcp 1 Gb/s, N=12, 0.1 % of packets lost, receiver's",
@@ -87,7 +89,7 @@ static const struct row rows[] = {
 	/* Flows that send in one burst per round, 31 segments, must part within 200 rounds. */
 	{ "rcp 10 Gb/s, x4, N=31, in step at first, switch's",
 	  { PLACE(10e9, 4, 31, 20, 32768, SIM_INT), .noise = { .exp_us = 1 },
-	    .start_spread_us = 200, .record_us = 620, .warm_us = 170e3, .end_us = 500e3 },
+	    .start_spread_us = 200, .agents.record_us = 620, .warm_us = 170e3, .end_us = 500e3 },
 	  { { UTIL, 95, 100.1 }, { JAIN, 0.98, 1 }, { Q_P99, 0, 10 * 32.8 } } },
 	JOINS("receiver's", SIM_ECHO), JOINS("switch's", SIM_INT),
 };

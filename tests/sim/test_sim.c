@@ -41,10 +41,10 @@ static void queue_of_windows_follows_littles_law(void **state)
 
 static void equal_seeds_give_equal_results(void **state)
 {
-	const struct sim_conf c = { .cc = "timely", .flows = 8, .guests = 8, .join_us = 2e3,
-				    .leave_us = 6e3, .rate = 10e9, .base_us = 20, .mtu = 1000,
-				    .segment = 8000, .noise = { .exp_us = 5 }, .kmin = 1e4,
-				    .kmax = 1e5, .pmax = 0.1, .pace_jitter = 0.5, .end_us = 10e3 };
+	const struct sim_conf c = { .cc = "timely", .flows = 8, .guests = { 8, 2e3, 6e3 },
+				    .rate = 10e9, .base_us = 20, .mtu = 1000, .segment = 8000,
+				    .noise = { .exp_us = 5 }, .red = { 1e4, 1e5, 0.1 },
+				    .bare.jitter = 0.5, .end_us = 10e3 };
 
 	(void)state;
 	sim_run(&c, 7, &r);
@@ -76,7 +76,7 @@ static void dropped_packets_are_retransmitted(void **state)
 static void red_marks_by_queue_and_cnps_are_limited(void **state)
 {
 	struct sim_conf c = { .cc = "none", .flows = 2, .rate = 10e9, .base_us = 20, .segment = 1000,
-			      .max_inflight = 100000, .kmin = 0, .kmax = 2e6, .pmax = 1, .cnp_us = 50,
+			      .max_inflight = 100000, .red = { 0, 2e6, 1 }, .cnp_us = 50,
 			      .warm_us = 1e3, .end_us = 101e3 };
 
 	(void)state;
@@ -85,7 +85,7 @@ static void red_marks_by_queue_and_cnps_are_limited(void **state)
 	assert_float_equal((double)r.marks / (double)r.packets, r.q_avg / 2e6, 0.005);
 	assert_true(r.cnps <= 2 * 101e3 / 50 + 2);
 	assert_true(r.cnps >= 2 * 101e3 / 75);
-	c.pmax = 0;
+	c.red.pmax = 0;
 	sim_run(&c, 1, &r);
 	assert_int_equal(r.marks, 0);
 	assert_int_equal(r.cnps, 0);
@@ -111,7 +111,7 @@ static void both_drivers_pace_at_the_same_rate(void **state)
  */
 #define BOTH_WAYS \
 	.cc = "none", .driver = SIM_PLAIN, .pattern = SIM_RING, .hosts = 2, .rate = 10e9, \
-	.nic_depth = 64, .base_us = 20, .mtu = 1000, .message = 10000, .warm_us = 10e3, .end_us = 60e3
+	.nic.depth = 64, .base_us = 20, .mtu = 1000, .message = 10000, .warm_us = 10e3, .end_us = 60e3
 
 /* Acknowledgements take their length of the return path. */
 static void acknowledgements_use_the_return_path(void **state)
@@ -127,17 +127,17 @@ static void acknowledgements_use_the_return_path(void **state)
 /* A wait behind 16 to 64 packets of 0.9 us; one packet if the queue pairs take turns. */
 static void acknowledgements_wait_behind_own_data(void **state)
 {
-	struct sim_conf c = { BOTH_WAYS, .flows = 2, .nic_rate = 9e9, .ack_bytes = 100,
+	struct sim_conf c = { BOTH_WAYS, .flows = 2, .nic.rate = 9e9, .ack_bytes = 100,
 			      .victim = true };
 
 	(void)state;
 	sim_run(&c, 1, &r);
 	assert_true(r.victims > 500);
 	assert_true(r.victim_p50 > 20 + 15 * 0.9 && r.victim_p99 < 20 + 66 * 0.9);
-	c.nic_depth = 1;
+	c.nic.depth = 1;
 	sim_run(&c, 1, &r);
 	assert_true(r.victim_p99 < 20 + 4 * 0.8);
-	c.nic_depth = 64;
+	c.nic.depth = 64;
 	c.ack_bytes = 0;
 	sim_run(&c, 1, &r);
 	assert_true(r.victim_p99 < 20 + 2 * 0.8);
@@ -147,8 +147,9 @@ static void acknowledgements_wait_behind_own_data(void **state)
 static void the_victim_counts_by_time(void **state)
 {
 	const struct sim_conf c = { .cc = "none", .driver = SIM_PLAIN, .flows = 2, .hosts = 1,
-				    .rate = 10e9, .slow_rate = 1e9, .slow_us = 10e3, .fast_us = 14e3,
-				    .nic_rate = 6e9, .base_us = 10, .mtu = 4096, .message = 1 << 16, .depth = 16,
+				    .rate = 10e9, .slow = { 1e9, 10e3, 14e3 },
+				    .nic.rate = 6e9, .base_us = 10, .mtu = 4096,
+				    .message = 1 << 16, .depth = 16,
 				    .victim = true, .warm_us = 1e3, .end_us = 30e3 };
 
 	(void)state;
@@ -243,8 +244,8 @@ static void a_send_is_not_split(void **state)
 static void unacknowledged_packets_are_limited(void **state)
 {
 	struct sim_conf c = { .cc = "none", .driver = SIM_PLAIN, .flows = 1, .rate = 1e9,
-			      .nic_rate = 10e9, .base_us = 20, .mtu = 1000, .message = 1000000,
-			      .depth = 4, .unacked = 128, .ack_bytes = 64, .end_us = 100e3 };
+			      .nic.rate = 10e9, .base_us = 20, .mtu = 1000, .message = 1000000,
+			      .depth = 4, .nic.unacked = 128, .ack_bytes = 64, .end_us = 100e3 };
 
 	(void)state;
 	sim_run(&c, 1, &r);
@@ -253,7 +254,7 @@ static void unacknowledged_packets_are_limited(void **state)
 	c.base_us = 8000; /* half of the packets that fill one round trip */
 	sim_run(&c, 1, &r);
 	assert_true(r.util < 0.2 && r.util > 0.05);
-	c.unacked = 0;
+	c.nic.unacked = 0;
 	sim_run(&c, 1, &r);
 	assert_true(r.util > 0.8);
 }
@@ -273,7 +274,7 @@ static void shares_depend_on_the_rtt_with_one_message_outstanding(void **state)
 static void a_port_slows_down_for_a_while(void **state)
 {
 	const struct sim_conf c = { .cc = "none", .driver = SIM_PLAIN, .flows = 2, .rate = 10e9,
-				    .slow_rate = 1e9, .slow_us = 30e3, .fast_us = 60e3, .mtu = 1000,
+				    .slow = { 1e9, 30e3, 60e3 }, .mtu = 1000,
 				    .base_us = 20, .warm_us = 10e3, .end_us = 100e3, .bin_us = 10e3 };
 
 	(void)state;
@@ -299,7 +300,7 @@ static void packets_lost_on_links_are_retransmitted(void **state)
 /* Acknowledgements are also dropped. */
 static void drops_in_both_directions_are_recovered(void **state)
 {
-	const struct sim_conf c = { BOTH_WAYS, .flows = 4, .nic_rate = 40e9, .limit = 20000,
+	const struct sim_conf c = { BOTH_WAYS, .flows = 4, .nic.rate = 40e9, .limit = 20000,
 				    .depth = 3, .ack_bytes = 500 };
 
 	(void)state;

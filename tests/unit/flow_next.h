@@ -7,12 +7,10 @@
 /* The next segment; NULL if it must wait. *number becomes the newest segment's number. */
 static inline const struct ccs_seg *flow_next(struct ccs_flow *f, uint64_t now_ns, uint64_t *number)
 {
-	const struct ccs_seg *seg;
-
-	const enum ccs_next next = ccs_flow_next(f, now_ns, &seg);
+	const struct ccs_seg *seg = ccs_flow_next(f, &now_ns, NULL);
 
 	*number = ccs_flow_newest(f);
-	return next == CCS_NEXT_SEGMENT ? seg : NULL;
+	return seg;
 }
 
 #endif

@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -304,17 +306,29 @@ static void a_process_takes_the_place_of_another_ones_thread(void)
 	wait_verdict(s, CCS_FEEDBACK_OK);
 }
 
+static unsigned connections;             /* that the client tried to make */
+
+/* Replaces libc's. */
+int connect(int fd, __CONST_SOCKADDR_ARG address, socklen_t len)
+{
+	__atomic_add_fetch(&connections, 1, __ATOMIC_RELAXED);
+	return (int)syscall(SYS_connect, fd, address.__sockaddr__, len);
+}
+
 static void no_process_takes_the_place_of_ccshimd(void)
 {
 	struct ccs_slot *s;
+	unsigned before;
 
 	agent_start(path, (struct agent_config){ .daemon = true });
 	setup_for(path, serve_next);
 	s = attach(5);
 	wait_verdict(s, CCS_FEEDBACK_OK);
 	agent_stop();
+	before = __atomic_load_n(&connections, __ATOMIC_RELAXED);
 	wait_verdict(s, CCS_FEEDBACK_NO_AGENT);
-	usleep(1500000);                         /* the client tries to connect again */
+	/* When it tries again, the first attempt has not made it the agent. */
+	wait_for(__atomic_load_n(&connections, __ATOMIC_RELAXED) - before >= 2);
 	assert_int_equal(__atomic_load_n(&served, __ATOMIC_RELAXED), 0);
 	agent_start(path, (struct agent_config){ .daemon = true });
 	wait_verdict(s, CCS_FEEDBACK_OK);

@@ -177,13 +177,13 @@ static void invalid_flows_are_refused(void **state)
 	r->agent[RP]->config.check_owner = refused_flow;
 	REFUSED(EPERM, m.local_qpn = 0x109; m.slot = 2);
 	REFUSED(0, m.slot = 3);
-	r->agent[RP]->nflows += CCS_AGENT_FLOWS;
+	r->agent[RP]->flows.n += CCS_AGENT_FLOWS;
 	REFUSED(ENOSPC, m.slot = 4);
-	r->agent[RP]->nflows -= CCS_AGENT_FLOWS;
-	assert_int_equal(r->agent[RP]->nflows, 2);
+	r->agent[RP]->flows.n -= CCS_AGENT_FLOWS;
+	assert_int_equal(r->agent[RP]->flows.n, 2);
 	rig_hang_up(&c);
 	rig_settle(r);
-	assert_int_equal(r->agent[RP]->nflows, 0);
+	assert_int_equal(r->agent[RP]->flows.n, 0);
 }
 
 /* The user of a client; the rig's are of the test's user. */
@@ -289,19 +289,19 @@ static void number_of_clients_is_limited(void **state)
 	while (n <= CCS_AGENT_CLIENTS && r->agent[RP]->nclients == (unsigned)n) {
 		fd[n++] = rig_dial(r, RP);
 		ccs_agent_turn(r->agent[RP], 1000);
-		if (r->agent[RP]->warn_ns[CCS_AGENT_WARN_ACCEPT])
+		if (r->agent[RP]->warning.next_ns[CCS_AGENT_WARN_ACCEPT])
 			break; /* too few descriptors: the agent then waits for one */
 	}
-	if (!r->agent[RP]->warn_ns[CCS_AGENT_WARN_ACCEPT]) {
+	if (!r->agent[RP]->warning.next_ns[CCS_AGENT_WARN_ACCEPT]) {
 		assert_int_equal(recv(fd[n - 1], &end, 1, 0), 0);
 		assert_non_null(strstr(r->said, "too many"));
 		assert_int_equal(n - 1, getuid() ? CCS_AGENT_CLIENTS_PER_UID : CCS_AGENT_CLIENTS);
 	} else {
-		assert_false(r->agent[RP]->listening);
+		assert_false(r->agent[RP]->listener.active);
 	}
 	while (n)
 		close(fd[--n]);
-	while (r->agent[RP]->nclients || !r->agent[RP]->listening) {
+	while (r->agent[RP]->nclients || !r->agent[RP]->listener.active) {
 		usleep(1000); /* the thread that closes the refused one has copies of them */
 		rig_pass(r, 200);
 	}
@@ -409,7 +409,7 @@ static void random_requests_are_harmless(void **state)
 	}
 	rig_settle(r);
 	assert_int_equal(r->agent[RP]->nclients, 1);
-	assert_int_equal(r->agent[RP]->nflows, 1);
+	assert_int_equal(r->agent[RP]->flows.n, 1);
 	rig_hang_up(&good);
 }
 

@@ -183,7 +183,7 @@ static void fill(struct rig *r, unsigned from, unsigned to, bool with)
 
 static unsigned waiting(const struct rig *r)
 {
-	return atomic_load(&r->agent[RP]->refusals->waiting);
+	return atomic_load(&r->agent[RP]->refused.closer->waiting);
 }
 
 /* Descriptors that a refused process has sent are closed with its connection. */
@@ -197,7 +197,7 @@ static void slow_close_of_a_refused_connection_does_not_block_the_agent(void **s
 	rig_send_hello(conn, fd);
 	close(fd);
 	rig_settle(r);
-	assert_true(r->agent[RP]->listening);
+	assert_true(r->agent[RP]->listener.active);
 	while (waiting(r))
 		usleep(1000); /* the peer does not read, and the hour is not over */
 	close(reader);
@@ -226,7 +226,7 @@ static void lingering_refused_connections_keep_no_other_user_out(void **state)
 		close(conn);
 	}
 	rig_settle(r);
-	assert_true(r->agent[RP]->listening);
+	assert_true(r->agent[RP]->listener.active);
 	fill(r, 0, CCS_AGENT_CLIENTS, false);
 	conn = rig_dial(r, RP);
 	rig_settle(r);
@@ -241,7 +241,7 @@ static void lingering_refused_connections_keep_no_other_user_out(void **state)
 /* A thread of that user's closes a file for hours, or no longer. */
 static void set_busy(struct rig *r, uid_t uid, bool busy)
 {
-	struct ccs_refused_of *of = &r->agent[RP]->refusals->of[0];
+	struct ccs_refused_of *of = &r->agent[RP]->refused.closer->of[0];
 
 	of->uid = uid;
 	of->used = busy;
@@ -269,7 +269,7 @@ static void slow_closes_of_a_user_keep_no_other_user_out(void **state)
 		conn[i] = dial_with_descriptor(r);
 	rig_settle(r);
 	assert_int_equal(waiting(r), N);
-	assert_true(r->agent[RP]->listening);
+	assert_true(r->agent[RP]->listener.active);
 	fill(r, 0, CCS_AGENT_CLIENTS, false);
 	other = rig_dial(r, RP);
 	rig_settle(r);
@@ -356,19 +356,19 @@ static void refused_connections_that_are_being_closed_are_limited(void **state)
 	struct rig *r = *state;
 	int conn[3];
 
-	atomic_store(&r->agent[RP]->refusals->waiting, CCS_REFUSED_WAITING);
+	atomic_store(&r->agent[RP]->refused.closer->waiting, CCS_REFUSED_WAITING);
 	fill(r, 0, CCS_AGENT_CLIENTS, true);
 	conn[0] = dial_with_descriptor(r);
 	for (unsigned i = 1; i < 3; i++)
 		conn[i] = rig_dial(r, RP);
 	rig_settle(r);
-	assert_true(r->agent[RP]->refused >= 0);
-	assert_false(r->agent[RP]->listening);
-	atomic_store(&r->agent[RP]->refusals->waiting, 0);
+	assert_true(r->agent[RP]->refused.fd >= 0);
+	assert_false(r->agent[RP]->listener.active);
+	atomic_store(&r->agent[RP]->refused.closer->waiting, 0);
 	fill(r, 0, CCS_AGENT_CLIENTS, false);
 	rig_settle(r);
-	assert_int_equal(r->agent[RP]->refused, -1);
-	assert_true(r->agent[RP]->listening);
+	assert_int_equal(r->agent[RP]->refused.fd, -1);
+	assert_true(r->agent[RP]->listener.active);
 	rig_settle(r);
 	assert_int_equal(r->agent[RP]->nclients, 2);
 	for (unsigned i = 0; i < 3; i++)

@@ -112,7 +112,7 @@ static struct ccs_wire_message answer(const struct rig *r, struct ccs_agent *np)
 			.incarnation = ccs_agent_incarnation(np, &ends),
 			.echo = ccs_agent_incarnation(r->agent[RP], &peer(r)->ends),
 		},
-		.hello_ack = { .of = peer(r)->hello_awaited, .lease_ms = 0 },
+		.hello_ack = { .of = peer(r)->hello.awaited, .lease_ms = 0 },
 	};
 }
 
@@ -156,7 +156,7 @@ static void an_answer_that_is_too_late_is_refused(void **state)
 	rig_forge_message(r, "127.0.0.2", RP, &m);
 	assert_int_equal(peer(r)->proven, 0);
 	assert_int_equal(r->agent[RP]->totals.refused[CCS_REFUSED_REPLAYED], 1);
-	m.hello_ack.of = peer(r)->hello_awaited + 1; /* not sent yet */
+	m.hello_ack.of = peer(r)->hello.awaited + 1; /* not sent yet */
 	rig_forge_message(r, "127.0.0.2", RP, &m);
 	assert_int_equal(r->agent[RP]->totals.refused[CCS_REFUSED_REPLAYED], 2);
 	r->agent[NP] = np;

@@ -28,7 +28,7 @@ static void close_reader(struct rig *r, struct rig_client *c)
 {
 	rig_hang_up(c);
 	rig_settle(r);
-	assert_int_equal(r->agent[READER]->nflows, 0);
+	assert_int_equal(r->agent[READER]->flows.n, 0);
 	r->agent[READER]->config.capture = false;
 }
 
@@ -269,7 +269,7 @@ static void read_for(struct rig *r, const struct rig_client *c, unsigned n, unsi
 
 static struct ccs_path_telemetry seen(const struct rig_client *c, uint32_t slot)
 {
-	const struct ccs_shm_path *path = ccs_reg_inbound_path(c->shm, &c->shm->slot[slot]);
+	const struct ccs_shm_path *path = ccs_reg_path(c->shm, &c->shm->slot[slot].inbound);
 	struct ccs_path_telemetry t;
 
 	assert_non_null(path);
@@ -403,10 +403,10 @@ static void records_from_elsewhere_are_of_the_path(void **state)
 	}
 	assert_int_equal(seen(&c, 1).nhops, 2);
 	assert_int_equal(seen(&c, 1).link[0], 7);
-	assert_true(ccs_reg_inbound_path(c.shm, &c.shm->slot[1])->flags & CCS_PEER_PORTS);
+	assert_true(ccs_reg_path(c.shm, &c.shm->slot[1].inbound)->flags & CCS_PEER_PORTS);
 	read_for(r, &c, 1, 300, &bytes, 1000);   /* it ceases */
 	assert_int_equal(seen(&c, 1).nhops, 1);
-	assert_false(ccs_reg_inbound_path(c.shm, &c.shm->slot[1])->flags & CCS_PEER_PORTS);
+	assert_false(ccs_reg_path(c.shm, &c.shm->slot[1].inbound)->flags & CCS_PEER_PORTS);
 	rig_hang_up(&hook);
 	rig_hang_up(&c);
 }
@@ -437,7 +437,7 @@ static void a_reader_is_advised_the_rate_of_its_own_port(void **state)
 	assert_true(c.shm->slot[1].inbound_flags & CCS_PEER_ADVICE);
 	read_for(r, &c, 1, 200, &bytes, 121500);
 	assert_float_equal(seen(&c, 1).advised_rate / GBIT, 0.98, 0.02);
-	assert_true(ccs_reg_inbound_path(c.shm, &c.shm->slot[1])->flags & CCS_PEER_ADVICE);
+	assert_true(ccs_reg_path(c.shm, &c.shm->slot[1].inbound)->flags & CCS_PEER_ADVICE);
 	assert_int_equal(r->agent[READER]->totals.echoes_sent, 0);
 	rig_hang_up(&c);
 }
@@ -486,7 +486,7 @@ static void a_reader_and_a_sender_share_the_rate_of_a_port(void **state)
 	rig_settle(r);
 	read_for(r, &c, 1, 2, &bytes, 121500);
 	assert_float_equal(seen(&c, 1).advised_rate / alone, 0.5, 0.05);
-	assert_true(ccs_shm_path_read(ccs_reg_path(writer.shm, &writer.shm->slot[1]), &there));
+	assert_true(ccs_shm_path_read(ccs_reg_path(writer.shm, &writer.shm->slot[1].path), &there));
 	assert_float_equal(there.advised_rate / alone, 0.5, 0.05);
 	rig_hang_up(&writer);
 	rig_hang_up(&c);

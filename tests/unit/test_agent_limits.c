@@ -39,7 +39,7 @@ static void ten_thousand_flows_of_one_client(void **state)
 		assert_int_equal(rig_cnps(&c, i), 1);
 	rig_hang_up(&c);
 	rig_settle(r);
-	assert_int_equal(r->agent[RP]->nflows, 0);
+	assert_int_equal(r->agent[RP]->flows.n, 0);
 }
 
 static long resident_kb(void)

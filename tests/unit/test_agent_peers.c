@@ -195,7 +195,7 @@ static void unverified_hello_changes_nothing(void **state)
 	assert_int_equal(refused(r, CCS_REFUSED_REPLAYED), 1);
 	rig_stop(r, NP);
 	rig_pass(r, 1200);
-	assert_int_not_equal(r->agent[RP]->peers.peer[0].hello_awaited, 0);
+	assert_int_not_equal(r->agent[RP]->peers.peer[0].hello.awaited, 0);
 	m.hello_ack.lease_ms = 3000;
 	last_seen_ns = rig_path(&c, 0)->last_seen_ns;
 	rig_forge_message(r, "127.0.0.2", RP, &m);

@@ -15,7 +15,7 @@ static struct ccs_wire_message forged(const struct bench *b, uint64_t ahead)
 	return (struct ccs_wire_message){
 		.header = { .type = CCS_WIRE_ECHO, .incarnation = rp->peers.peer[0].incarnation,
 			    .echo = np->peers.peer[0].incarnation,
-			    .sequence = rp->peers.peer[0].highest_sequence + ahead },
+			    .sequence = rp->peers.peer[0].received.highest + ahead },
 		.echo = { .n = 1, .flows = 3, .record = { {
 			.link = 9, .kind = CCS_RECORD_RECEIVER, .ts_ns = ahead, .capacity = GBIT } } },
 	};

@@ -50,12 +50,12 @@ static void a_new_flow_has_telemetry_within_a_millisecond(void **state)
 
 	begin(&b, state, false);
 	run(&b, 3, 0, 100000);
-	assert_int_equal(b.r->agent[NP]->peers.peer[0].peer_flows, 0);
+	assert_int_equal(b.r->agent[NP]->peers.peer[0].subscription.flows, 0);
 	atomic_fetch_add(&b.c.shm->slot[1].sent, 4096);
 	b.r->now_ns += MS / 2;
 	rig_settle(b.r);
 	rig_settle(b.r);
-	assert_int_equal(b.r->agent[NP]->peers.peer[0].peer_flows, 1);
+	assert_int_equal(b.r->agent[NP]->peers.peer[0].subscription.flows, 1);
 	assert_int_equal(seen(&b).nhops, 1);
 	assert_int_equal(seen(&b).flows, 1);
 	end(&b);
@@ -73,7 +73,7 @@ static void idle_flows_are_looked_at_rarely(void **state)
 	rig_pass(b.r, 200);
 	for (unsigned i = 0; i < 1000; i++) {
 		b.r->now_ns += MS / 10;
-		looks += a->demand_ns <= b.r->now_ns;
+		looks += a->due.demand_ns <= b.r->now_ns;
 		rig_settle(b.r);
 	}
 	assert_in_range(looks, 40, 51);
@@ -93,7 +93,7 @@ static void a_late_hello_makes_no_record_older(void **state)
 	np = b.r->agent[NP];
 	m.header.incarnation = np->peers.peer[0].incarnation;
 	m.header.echo = rp->peers.peer[0].incarnation;
-	m.header.sequence = np->peers.peer[0].highest_sequence + 1;
+	m.header.sequence = np->peers.peer[0].received.highest + 1;
 	m.hello = (struct ccs_wire_hello){ .lease_ms = 3000, .requested = CCS_PEER_TELEMETRY, .flows = 1,
 					   .period_us = 1000, .clock_ns = b.r->now_ns - 16 * MS };
 	rig_forge_message(b.r, b.r->address[RP], NP, &m);
@@ -235,7 +235,7 @@ static void a_claim_of_many_flows_counts_as_a_limited_number(void **state)
 			.type = CCS_WIRE_HELLO, .incarnation = np->peers.peer[0].incarnation,
 			.echo = rp->peers.peer[0].incarnation, .sequence = rp->peers.peer[0].sequence + 1,
 		},
-		.hello = { .lease_ms = 3000, .requested = np->peers.peer[0].peer_requests,
+		.hello = { .lease_ms = 3000, .requested = np->peers.peer[0].subscription.requested,
 			   .period_us = 1000, .flows = UINT32_MAX },
 	};
 	rig_forge_message(b.r, b.r->address[RP], NP, &m);

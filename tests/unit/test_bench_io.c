@@ -53,6 +53,14 @@ static const struct nlmsghdr *qdisc_message(const char *kind, uint32_t parent,
 	return &message.header;
 }
 
+static void count(struct qdisc_stats *s, const struct nlmsghdr *h)
+{
+	struct ccs_qdisc q;
+
+	assert_true(ccs_qdisc_parse(h, &q));
+	qdisc_count(&q, s);
+}
+
 /* tbf with red below: the root's figures once, the marks from red. */
 static void a_qdisc_chain_is_not_counted_twice(void **state)
 {
@@ -60,18 +68,18 @@ static void a_qdisc_chain_is_not_counted_twice(void **state)
 	struct tc_red_xstats red = { .early = 3, .pdrop = 4, .marked = 11 };
 	struct qdisc_stats s = { 0 };
 
-	qdisc_count(qdisc_message("tbf", TC_H_ROOT, &queue, 90000, NULL, 0), &s);
-	qdisc_count(qdisc_message("red", 0x10001, &queue, 90000, &red, sizeof(red)), &s);
+	count(&s, qdisc_message("tbf", TC_H_ROOT, &queue, 90000, NULL, 0));
+	count(&s, qdisc_message("red", 0x10001, &queue, 90000, &red, sizeof(red)));
 	assert_int_equal(s.backlog, 5000);
 	assert_int_equal(s.drops, 7);
 	assert_int_equal(s.bytes, 90000);
 	assert_int_equal(s.marks, 11);
 	/* A marking root counts all marks; an unknown kind or a short answer counts 0. */
 	s = (struct qdisc_stats){ 0 };
-	qdisc_count(qdisc_message("red", TC_H_ROOT, &queue, 1, &red, sizeof(red)), &s);
+	count(&s, qdisc_message("red", TC_H_ROOT, &queue, 1, &red, sizeof(red)));
 	assert_int_equal(s.marks, 11);
-	qdisc_count(qdisc_message("red", TC_H_ROOT, &queue, 1, &red, 4), &s);
-	qdisc_count(qdisc_message("tbf", TC_H_ROOT, &queue, 1, &red, sizeof(red)), &s);
+	count(&s, qdisc_message("red", TC_H_ROOT, &queue, 1, &red, 4));
+	count(&s, qdisc_message("tbf", TC_H_ROOT, &queue, 1, &red, sizeof(red)));
 	assert_int_equal(s.marks, 11);
 }
 

@@ -50,7 +50,7 @@ static void defaults(void **state)
 	assert_int_equal(o.cc.n, 1);
 	assert_string_equal(o.cc.v[0].name, "none");
 	assert_false(o.cc.v[0].preload);
-	assert_true(isnan(o.queue_bytes));
+	assert_true(isnan(o.link.queue_bytes));
 	assert_false(o.out_given);
 }
 
@@ -65,8 +65,8 @@ static void units_and_letters(void **state)
 	assert_int_equal(o.duration, SECOND / 2);
 	assert_int_equal(o.warmup, SECOND / 50);
 	assert_int_equal(o.gid_index, 3);
-	assert_int_equal(o.victim_interval, 500000);
-	assert_float_equal(o.rate_bps, 200e6, 0);
+	assert_int_equal(o.victim.interval, 500000);
+	assert_float_equal(o.link.rate_bps, 200e6, 0);
 	assert_int_equal(o.mtu, 1024);
 	assert_int_equal(PARSE("-s", "64", "-D", "250ms"), OPTS_OK);
 	assert_int_equal(o.depth, 128);
@@ -97,14 +97,14 @@ static void the_lab_speaks_first_and_the_user_last(void **state)
 	setenv("LAB_OUT", "/out", 1);
 	assert_int_equal(PARSE("--senders", "2"), OPTS_OK);
 	assert_int_equal(o.seed, 7);
-	assert_float_equal(o.rate_bps, 10e9, 0);
-	assert_float_equal(o.queue_bytes, 262144, 0);
+	assert_float_equal(o.link.rate_bps, 10e9, 0);
+	assert_float_equal(o.link.queue_bytes, 262144, 0);
 	assert_int_equal(o.warmup, SECOND / 50);
 	assert_string_equal(o.out, "/out");
 	assert_true(o.out_given);
 	assert_int_equal(PARSE("--seed", "9", "--rate", "1g", "--out", "here"), OPTS_OK);
 	assert_int_equal(o.seed, 9);
-	assert_float_equal(o.rate_bps, 1e9, 0);
+	assert_float_equal(o.link.rate_bps, 1e9, 0);
 	assert_string_equal(o.out, "here");
 	no_lab(NULL);
 }

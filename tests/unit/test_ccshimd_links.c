@@ -14,8 +14,8 @@
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 
+#include "agent/host/qdisc.h"
 #include "agent/telemetry/capacity.h"
-#include "agent/telemetry/egress.h"
 #include "agent/telemetry/ingress.h"
 #include "base/sysfs.h"
 #include "seed.h"
@@ -165,7 +165,7 @@ static struct answer qdisc(const char *kind, uint64_t rate64, uint32_t parent)
 }
 
 /* Stores the request in asked. */
-static int read_egress(const struct answer *a, struct ccs_egress *e, char asked[256])
+static int read_root(const struct answer *a, struct ccs_qdisc *q, char asked[256])
 {
 	struct ccs_netlink n = { .sequence = SEQUENCE - 1 };
 	int end[2], err;
@@ -173,7 +173,7 @@ static int read_egress(const struct answer *a, struct ccs_egress *e, char asked[
 	assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, end), 0);
 	n.fd = end[0];
 	assert_int_equal(send(end[1], a->data, a->len, 0), a->len);
-	err = ccs_egress_read(&n, IFINDEX, e);
+	err = ccs_qdisc_read_root(&n, IFINDEX, q);
 	assert_true(recv(end[1], asked, 256, 0) > 0);
 	close(end[0]);
 	close(end[1]);
@@ -186,56 +186,56 @@ static void root_qdisc_is_asked_for(void **state)
 	_Alignas(8) char asked[256];
 	const struct nlmsghdr *h = (void *)asked;
 	const struct tcmsg *tc = NLMSG_DATA(h);
-	struct ccs_egress e;
+	struct ccs_qdisc q;
 
-	assert_int_equal(read_egress(&a, &e, asked), 0);
+	assert_int_equal(read_root(&a, &q, asked), 0);
 	assert_int_equal(h->nlmsg_type, RTM_GETQDISC);
 	assert_int_equal(h->nlmsg_flags, NLM_F_REQUEST | NLM_F_ECHO);
 	assert_int_equal(h->nlmsg_len, NLMSG_LENGTH(sizeof(*tc)));
 	assert_int_equal(tc->tcm_ifindex, IFINDEX);
 	assert_int_equal(tc->tcm_parent, TC_H_ROOT);
-	assert_int_equal(e.sent_bytes, UINT64_C(123456789012));
-	assert_int_equal(e.backlog_bytes, 65536);
-	assert_true(e.rate == 200e6);
+	assert_int_equal(q.bytes, UINT64_C(123456789012));
+	assert_int_equal(q.backlog, 65536);
+	assert_true(q.tbf_rate == 200e6);
 }
 
 static void rates_are_tbfs_only_and_may_be_large(void **state)
 {
 	struct answer a = qdisc("tbf", UINT64_C(50000000000), TC_H_ROOT);
-	struct ccs_egress e;
+	struct ccs_qdisc q;
 	char asked[256];
 
-	assert_int_equal(read_egress(&a, &e, asked), 0);
-	assert_true(e.rate == 400e9);
+	assert_int_equal(read_root(&a, &q, asked), 0);
+	assert_true(q.tbf_rate == 400e9);
 	a = qdisc("htb", 0, TC_H_ROOT);
-	assert_int_equal(read_egress(&a, &e, asked), 0);
-	assert_true(e.rate == 0);
-	assert_int_equal(e.backlog_bytes, 65536);
+	assert_int_equal(read_root(&a, &q, asked), 0);
+	assert_true(q.tbf_rate == 0);
+	assert_int_equal(q.backlog, 65536);
 	a = qdisc("noqueue", 0, TC_H_ROOT); /* its counters are always 0 */
-	assert_int_equal(read_egress(&a, &e, asked), ENOENT);
+	assert_int_equal(read_root(&a, &q, asked), ENOENT);
 }
 
 /* Truncated anywhere, or with any byte changed: an error or an answer. */
 static void strange_answers_are_no_counters(void **state)
 {
 	const struct answer whole = qdisc("tbf", 1, TC_H_ROOT);
-	struct ccs_egress e;
+	struct ccs_qdisc q;
 	char asked[256];
 	struct answer a;
 
 	seed_start("strange_answers_are_no_counters");
 	a = qdisc("tbf", 0, 0x10001); /* not the root's */
-	assert_int_equal(read_egress(&a, &e, asked), ENOENT);
+	assert_int_equal(read_root(&a, &q, asked), ENOENT);
 	for (size_t len = NLMSG_HDRLEN; len < whole.len; len++) {
 		a = whole;
 		end_message(&a, len);
-		assert_int_equal(read_egress(&a, &e, asked), ENOENT);
+		assert_int_equal(read_root(&a, &q, asked), ENOENT);
 	}
 	for (unsigned i = 0; i < 20000; i++) {
 		a = whole;
 		for (unsigned k = (unsigned)seed_below(4); k < 4; k++)
 			a.data[seed_below(a.len)] ^= (char)seed_below(256);
-		read_egress(&a, &e, asked);
+		read_root(&a, &q, asked);
 	}
 }
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "bench/sim/fabric/fabric.h"
-#include "bench/sim/fabric/driver_tcp.h"
+#include "bench/sim/fabric/baselines.h"
 #include "bench/ccfabric/traffic.h"
 
 enum { PAYLOAD = 1460, FRAME = 1460 + 40, PRIORITY = 1 };

@@ -172,15 +172,16 @@ static void open_agent(unsigned host)
 	a->config = ccs_agent_defaults();
 	a->config.now = model_time;
 	a->config.auth = &auth;
-	a->epoll = a->lock = a->stop.fd = a->listener.fd = a->netlink.fd = a->refused = -1;
+	a->epoll = a->stop.fd = a->netlink.fd = -1;
+	a->listener.source.fd = a->listener.lock = a->refused.fd = -1;
 	a->client = calloc(CCS_AGENT_CLIENTS, sizeof(*a->client));
 	for (unsigned i = 0; i < CCS_AGENT_CLIENTS; i++)
 		a->client[i].source.fd = -1;
 	assert_int_equal(ccs_peers_open(a, ccs_subscribers_remove_peer), 0);
-	assert_int_equal(ccs_index_init(&a->flows, 16, 1), 0);
-	assert_int_equal(ccs_index_init(&a->qps, 16, 1), 0);
-	assert_int_equal(ccs_index_init(&a->inbound, 16, 1), 0);
-	assert_int_equal(ccs_index_init(&a->slots, 16, 1), 0);
+	assert_int_equal(ccs_index_init(&a->flows.by_peer, 16, 1), 0);
+	assert_int_equal(ccs_index_init(&a->flows.by_qp, 16, 1), 0);
+	assert_int_equal(ccs_index_init(&a->flows.by_reader, 16, 1), 0);
+	assert_int_equal(ccs_index_init(&a->flows.by_slot, 16, 1), 0);
 	assert_int_equal(ccs_ports_open(a, err, sizeof(err)), 0);
 	assert_int_equal(ccs_relay_open(a, err, sizeof(err)), 0);
 	agent[host] = a;

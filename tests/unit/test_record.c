@@ -89,7 +89,6 @@ static void order_makes_no_other_path(void **state)
 	}
 }
 
-/* Written down by hand: 100 Gb/s, 0x123456 ns, 0x789ab * 128 bytes, 0xcdef * 80 waiting. */
 /* Several bottlenecks: the slowest one's advice holds, whichever of the links it is. */
 static void the_least_advice_of_a_path_holds(void **state)
 {
@@ -101,57 +100,49 @@ static void the_least_advice_of_a_path_holds(void **state)
 	assert_int_equal(ccs_record_advised(r, 0), 0);
 }
 
-/* The word that a switch writes, from the field positions of the paper and of its simulator. */
-static uint64_t pack(enum ccs_int_layout layout, const struct ccs_int_hop *hop)
+/* The codes of HPCC's simulation. */
+static const uint64_t rates[16] = {
+	25000000000, 50000000000, 100000000000, 200000000000, 400000000000,
+};
+
+/* The word that a switch writes, from the field positions of the paper. */
+static uint64_t pack(uint64_t rate, uint64_t ts, uint64_t bytes, uint64_t qlen)
 {
-	const uint64_t rate = hop->rate, ts = hop->ts & 0xffffff, bytes = hop->bytes & 0xfffff;
-	const uint64_t qlen = hop->qlen;
-
-	if (layout == CCS_INT_PAPER)
-		return rate << 60 | ts << 36 | bytes << 16 | (qlen & 0xffff);
-	return (rate & 7) | ts << 3 | bytes << 27 | (qlen & 0x1ffff) << 47;
-}
-
-static void int_words_are_the_papers(void **state)
-{
-	static const struct ccs_int_hop hop = { 2, 0x123456, 0x789ab, 0xcdef };
-	const uint64_t paper = UINT64_C(0x2123456789abcdef);
-	/* 0xcdef << 47 | 0x789ab << 27 | 0x123456 << 3 | 2 */
-	const uint64_t ns3 = UINT64_C(0x66f7bc4d5891a2b2);
-	const enum ccs_int_layout layouts[] = { CCS_INT_PAPER, CCS_INT_NS3 };
-
-	assert_int_equal(pack(CCS_INT_PAPER, &hop), paper);
-	assert_int_equal(pack(CCS_INT_NS3, &hop), ns3);
-	for (unsigned i = 0; i < 2; i++) {
-		const struct ccs_int_hop back = ccs_int_unpack(layouts[i], i ? ns3 : paper);
-
-		assert_memory_equal(&back, &hop, sizeof(hop));
-	}
+	return rate << 60 | (ts & 0xffffff) << 36 | (bytes & 0xfffff) << 16 | (qlen & 0xffff);
 }
 
 /* A port with counters of 64 bits, and what a switch writes of them into a packet. */
 struct port {
-	const struct ccs_int_format *format;
 	unsigned rate;
 	uint64_t ts_ns, tx_bytes, qlen_bytes;
 };
 
 static uint64_t word_of(const struct port *p)
 {
-	const struct ccs_int_hop hop = {
-		.rate = p->rate,
-		.ts = (uint32_t)p->ts_ns,
-		.bytes = (uint32_t)(p->tx_bytes / (128 * p->format->multiple)),
-		.qlen = (uint32_t)(p->qlen_bytes / (80 * p->format->multiple)),
-	};
+	return pack(p->rate, p->ts_ns, p->tx_bytes / 128, p->qlen_bytes / 80);
+}
 
-	return pack(p->format->layout, &hop);
+static void int_words_are_the_papers(void **state)
+{
+	/* 100 Gb/s, 0x123456 ns, 0x789ab * 128 bytes, 0xcdef * 80 waiting. */
+	const uint64_t word = UINT64_C(0x2123456789abcdef);
+	const uint64_t later = word + (UINT64_C(0x10) << 36) + (UINT64_C(0x100) << 16);
+	struct ccs_int_link l = { .name = 1 };
+	struct ccs_record r, next;
+
+	assert_int_equal(pack(2, 0x123456, 0x789ab, 0xcdef), word);
+	assert_true(ccs_int_follow(&l, rates, word, 1000, &r));
+	assert_int_equal(r.capacity, 100000000000);
+	assert_int_equal(r.qlen_bytes, 0xcdef * 80);
+	assert_true(ccs_int_follow(&l, rates, later, 2000, &next));
+	assert_int_equal(next.ts_ns - r.ts_ns, 0x10);
+	assert_int_equal(next.tx_bytes - r.tx_bytes, 0x100 * 128);
 }
 
 static void send_for(struct port *p, uint64_t ns, unsigned percent)
 {
 	p->ts_ns += ns;
-	p->tx_bytes += (uint64_t)((double)ccs_int_rates[p->rate] / 8e9 * (double)ns * percent / 100);
+	p->tx_bytes += (uint64_t)((double)rates[p->rate] / 8e9 * (double)ns * percent / 100);
 	p->qlen_bytes = seed_below(1 << 21);
 }
 
@@ -166,23 +157,20 @@ static void int_records_do_not_wrap(void **state)
 
 	seed_start("int_records_do_not_wrap");
 	for (unsigned run = 0; run < 40; run++) {
-		const struct ccs_int_format f = { run % 2 ? CCS_INT_NS3 : CCS_INT_PAPER,
-						  1 + (unsigned)seed_below(8), ccs_int_rates, 5 };
-		const uint64_t offset = seed_next() >> 20, unit = 128 * f.multiple;
-		struct port p = { .format = &f, .rate = (unsigned)seed_below(5),
+		const uint64_t offset = seed_next() >> 20, unit = 128;
+		struct port p = { .rate = (unsigned)seed_below(5),
 				  .ts_ns = seed_next() >> 8, .tx_bytes = seed_next() >> 8 };
 		struct ccs_int_link l = { .name = run };
-		const double wrap_ns = 8e9 * (double)unit * (1 << 20) /
-				       (double)ccs_int_rates[p.rate];
+		const double wrap_ns = 8e9 * (double)unit * (1 << 20) / (double)rates[p.rate];
 
 		for (unsigned i = 0; i < 500; i++) {
 			const uint64_t gap = 1 + seed_below(UINT64_C(1) << (4 + seed_below(24)));
 
 			send_for(&p, gap, (unsigned)seed_below(101));
-			assert_true(ccs_int_follow(&l, &f, word_of(&p),
+			assert_true(ccs_int_follow(&l, rates, word_of(&p),
 						   p.ts_ns + offset + seed_below(4000000), &r));
-			assert_int_equal(r.capacity, ccs_int_rates[p.rate]);
-			assert_in_range(p.qlen_bytes - r.qlen_bytes, 0, 80 * f.multiple - 1);
+			assert_int_equal(r.capacity, rates[p.rate]);
+			assert_in_range(p.qlen_bytes - r.qlen_bytes, 0, 80 - 1);
 			if (i == 0 || r.link != base.link) {
 				assert_true(i == 0 || (double)gap > 0.99 * wrap_ns);
 				base = r;
@@ -197,27 +185,26 @@ static void int_records_do_not_wrap(void **state)
 
 static void repeated_and_late_int_records_are_ignored(void **state)
 {
-	const struct ccs_int_format f = { CCS_INT_PAPER, 1, ccs_int_rates, 5 };
-	struct port p = { .format = &f, .rate = 2, .ts_ns = 0xfffff0 };
+	struct port p = { .rate = 2, .ts_ns = 0xfffff0 };
 	struct ccs_int_link l = { 0 };
 	struct ccs_record r, kept;
 	uint64_t first, second;
 
 	seed_start("repeated_and_late_int_records_are_ignored");
 	first = word_of(&p);
-	assert_true(ccs_int_follow(&l, &f, first, 1000, &r));
+	assert_true(ccs_int_follow(&l, rates, first, 1000, &r));
 	send_for(&p, 1000, 50); /* the time wraps */
 	second = word_of(&p);
-	assert_true(ccs_int_follow(&l, &f, second, 2000, &r));
+	assert_true(ccs_int_follow(&l, rates, second, 2000, &r));
 	kept = r;
-	assert_false(ccs_int_follow(&l, &f, second, 2100, &r));
-	assert_false(ccs_int_follow(&l, &f, first, 2200, &r));
+	assert_false(ccs_int_follow(&l, rates, second, 2100, &r));
+	assert_false(ccs_int_follow(&l, rates, first, 2200, &r));
 	assert_memory_equal(&r, &kept, sizeof(r));
 	p.rate = 7; /* no such code */
 	p.ts_ns += 1000;
-	assert_false(ccs_int_follow(&l, &f, word_of(&p), 3000, &r));
+	assert_false(ccs_int_follow(&l, rates, word_of(&p), 3000, &r));
 	p.rate = 2;
-	assert_true(ccs_int_follow(&l, &f, word_of(&p), 3000, &r));
+	assert_true(ccs_int_follow(&l, rates, word_of(&p), 3000, &r));
 	assert_int_equal(r.ts_ns - kept.ts_ns, 1000);
 }
 

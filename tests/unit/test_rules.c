@@ -8,7 +8,6 @@
 
 #include "config/job.h"
 #include "config/rules.h"
-#include "config/share.h"
 #include "seed.h"
 
 static struct ccs_match_subject make_subject(const char *peer)

@@ -153,6 +153,11 @@ static uint64_t timed_in_flight(void)
 	return n;
 }
 
+static uint64_t read_clock(void)
+{
+	return m.now;
+}
+
 static bool hand_over_one(bool timeless)
 {
 	struct ccs_flow *f = &m.flow;
@@ -160,16 +165,14 @@ static bool hand_over_one(bool timeless)
 	const bool flush = f->state == CCS_FLOW_FLUSH;
 	const bool first = !f->sent && (f->cc.ops->needs & CCS_NEEDS_RTT);
 	const bool small = (first || f->cc.out.small_next) && !f->user.base_rtt;
-	const struct ccs_seg *seg = NULL;
+	const struct ccs_seg *seg;
 	uint64_t number, left, want;
-	enum ccs_next next;
+	uint64_t now_ns = timeless || seed_below(2) ? CCS_TIME_UNKNOWN : m.now;
 
 	assert_int_equal(f->timed, timed_in_flight());
-	next = ccs_flow_next(f, timeless || seed_below(2) ? CCS_TIME_UNKNOWN : m.now, &seg);
-	assert_true(!timeless || next != CCS_NEXT_NEED_TIME);
-	if (next == CCS_NEXT_NEED_TIME)
-		next = ccs_flow_next(f, m.now, &seg);
-	if (next != CCS_NEXT_SEGMENT)
+	seg = ccs_flow_next(f, &now_ns, read_clock);
+	assert_true(!timeless || now_ns == CCS_TIME_UNKNOWN);
+	if (!seg)
 		return false;
 	number = ccs_flow_newest(f);
 	assert_true(wr < m.kept && f->state != CCS_FLOW_SQD);
@@ -456,6 +459,7 @@ static struct ccs_flow without_budget(const struct ccs_flow *flow)
 static void compare_with_gate(const struct ccs_flow *before, const struct mwr *wr,
 			      const struct ccs_flow *ran, const struct ccs_seg *seg)
 {
+	uint64_t unknown_ns = CCS_TIME_UNKNOWN;
 	const struct ccs_seg *gate;
 	struct ccs_flow a, b;
 	struct ccs_seg s;
@@ -464,7 +468,8 @@ static void compare_with_gate(const struct ccs_flow *before, const struct mwr *w
 	if (!ccs_rtt_may_skip_clock(before))
 		return;
 	ccs_flow_wr(&m.flow, ccs_flow_accept(&m.flow, wr->len, wr->flags))->id = seg->id;
-	assert_int_equal(ccs_flow_next(&m.flow, CCS_TIME_UNKNOWN, &gate), CCS_NEXT_SEGMENT);
+	gate = ccs_flow_next(&m.flow, &unknown_ns, NULL);
+	assert_non_null(gate);
 	s = as_in_run(gate, seg);
 	assert_memory_equal(&s, seg, sizeof(s));
 	a = without_budget(&m.flow);

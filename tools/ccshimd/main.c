@@ -36,7 +36,7 @@ struct ccshimd {
 	struct ccs_agent_publication publication[LIST];
 	const char *key_file;
 	struct ccs_agent_auth auth;
-	struct ccs_owner owner;
+	struct ccs_netlink owner;
 	struct ccs_live_qps qps;
 	int inherited[LIST];
 	bool status;
@@ -388,8 +388,8 @@ static int serve(struct ccshimd *d)
 	a = running;
 	running = NULL; /* signals have no effect any more */
 	ccs_agent_close(a);
-	ccs_owner_close(&d->owner);
-	ccs_live_qps_close(&d->qps);
+	ccs_netlink_close(&d->owner);
+	ccs_netlink_close(&d->qps.netlink);
 	auth_close(&d->auth);
 	return EXIT_SUCCESS;
 }
@@ -397,7 +397,7 @@ static int serve(struct ccshimd *d)
 int main(int argc, char **argv)
 {
 	/* Static, so that a leak checker finds the memory of its options at the end. */
-	static struct ccshimd d = { .owner = CCS_OWNER_CLOSED, .qps = CCS_LIVE_QPS_CLOSED };
+	static struct ccshimd d = { .owner = { .fd = -1 }, .qps = { .netlink.fd = -1 } };
 
 	d.config = ccs_agent_defaults();
 	d.config.daemon = true;

@@ -72,8 +72,8 @@ static void write_sanity(struct ccs_json *j, const struct report *p)
 	ccs_json_str(j, "bound", p->predicted.bound);
 	ccs_json_num(j, "predicted_rtt_us", p->predicted.rtt_us);
 	ccs_json_num(j, "victim_p50_us", p->victim.p50);
-	ccs_json_num(j, "queue_mean_us", p->run->o->rate_bps > 0 ?
-		     p->queue.mean * 8e6 / p->run->o->rate_bps : NAN);
+	ccs_json_num(j, "queue_mean_us", p->run->o->link.rate_bps > 0 ?
+		     p->queue.mean * 8e6 / p->run->o->link.rate_bps : NAN);
 	ccs_json_end(j);
 }
 
@@ -98,8 +98,8 @@ static void write_conditions(struct ccs_json *j, const struct run *r)
 	ccs_json_uint(j, "qp_pool", o->qp_pool);
 	ccs_json_uint(j, "path_mtu", r->mtu);
 	ccs_json_uint(j, "tclass", o->tclass);
-	ccs_json_num(j, "queue_limit_bytes", o->queue_bytes);
-	ccs_json_num(j, "nic_bps", o->nic_bps > 0 ? o->nic_bps : NAN);
+	ccs_json_num(j, "queue_limit_bytes", o->link.queue_bytes);
+	ccs_json_num(j, "nic_bps", o->link.nic_bps > 0 ? o->link.nic_bps : NAN);
 	ccs_json_str(j, "qdisc", r->sampled ? r->sampler.kind : NULL);
 	ccs_json_num(j, "sampler_period_us", r->sampled ? (double)r->sampler.period / 1e3 : NAN);
 	ccs_json_uint(j, "sampler_samples", r->sampler.n);
@@ -193,7 +193,7 @@ static void write_run(struct ccs_json *j, const struct report *p)
 	ccs_json_object(j, NULL);
 	ccs_json_str(j, "cc", r->setting->name);
 	ccs_json_num(j, "goodput_bps", p->goodput);
-	ccs_json_num(j, "bottleneck_bps", r->o->rate_bps > 0 ? r->o->rate_bps : NAN);
+	ccs_json_num(j, "bottleneck_bps", r->o->link.rate_bps > 0 ? r->o->link.rate_bps : NAN);
 	ccs_json_num(j, "utilisation", p->utilisation);
 	ccs_json_num(j, "jain", p->jain);
 	ccs_json_num(j, "jain_min_window", p->jain_min);

@@ -34,7 +34,7 @@ static unsigned band_start(const struct report *p, unsigned band)
 /* Top of the axis of rates: a little above the bottleneck, or the maximum reached. */
 static double top_rate(const struct report *p, unsigned n)
 {
-	double top = p->run->o->rate_bps, sum;
+	double top = p->run->o->link.rate_bps, sum;
 	unsigned i, bin, f;
 
 	for (i = 0; i < n; i++)
@@ -49,7 +49,7 @@ static double top_rate(const struct report *p, unsigned n)
 
 static double top_queue(const struct report *p, unsigned n)
 {
-	double top = p->run->o->queue_bytes;
+	double top = p->run->o->link.queue_bytes;
 	unsigned i;
 
 	for (i = 0; i < n; i++)
@@ -136,8 +136,8 @@ static void print_queue(FILE *f, const struct report *p, unsigned i, double top)
 		human_count(p->drops, drops, sizeof(drops)),
 		human_us(p->victim.p50, p50, sizeof(p50)),
 		human_us(p->victim.p99, p99, sizeof(p99)));
-	if (r->o->queue_bytes > 0)
-		print_level(f, r->o->queue_bytes / 1024, "limit");
+	if (r->o->link.queue_bytes > 0)
+		print_level(f, r->o->link.queue_bytes / 1024, "limit");
 	fprintf(f, "plot $QUEUE%u using 1:2 with filledcurves y1=0 lc rgb '#9db8d9' notitle, "
 		   "'' using 1:2 with lines lw 0.8 lc rgb '#3b6fb6' notitle\n", i);
 }
@@ -149,8 +149,8 @@ static void print_rates(FILE *f, const struct report *p, unsigned i, double top)
 
 	print_axes(f, p, top, "rates of the flows, stacked, Mb/s", i == 0);
 	fprintf(f, "unset title; set xlabel 'time, s' offset 0,0.5; set format x '%%g'\n");
-	if (r->o->rate_bps > 0)
-		print_level(f, r->o->rate_bps / 1e6, "bottleneck");
+	if (r->o->link.rate_bps > 0)
+		print_level(f, r->o->link.rate_bps / 1e6, "bottleneck");
 	/* From the last sum to the first: each band covers what is below it. */
 	for (band = bands(p); band-- > 0; )
 		fprintf(f, "%s $RATE%u using 1:%u with filledcurves y1=0 lc rgb '%s' notitle%s",

@@ -63,7 +63,7 @@ static struct sharer sharer_of(const struct run *r, unsigned i)
 static void fairness(struct report *p, const struct sharer *v, bool greedy)
 {
 	const struct run *r = p->run;
-	const int64_t window = r->o->rate_bps >= 10e9 ? 100000000 : 1000000000;
+	const int64_t window = r->o->link.rate_bps >= 10e9 ? 100000000 : 1000000000;
 	struct fairness f = fairness_of(v, p->nflows, r->measure, r->end, window);
 
 	p->jain_window = f.window;
@@ -81,8 +81,8 @@ static void share_again(struct report *p, const struct sharer *v, bool greedy)
 
 	if (greedy && r->o->kind->to_one && !r->o->iterations)
 		p->convergence = converge(v, p->nflows, r->start, r->end,
-					  r->o->rate_bps > 0 ?
-					  wire_capacity(&wire, r->o->rate_bps) : NAN);
+					  r->o->link.rate_bps > 0 ?
+					  wire_capacity(&wire, r->o->link.rate_bps) : NAN);
 	p->converged_us = p->convergence.events ? p->convergence.worst * 1e6 : NAN;
 	p->converged = p->convergence.events ?
 		       (double)p->convergence.reached / p->convergence.events : NAN;
@@ -260,8 +260,8 @@ static void sanity(struct report *p)
 	struct backlog b = {
 		.flows = p->nflows, .depth = r->o->depth,
 		.max_packets = r->vendor_id == RXE_VENDOR ? RXE_UNACKED : 0,
-		.link_bps = r->o->rate_bps, .feed_bps = r->o->nic_bps * r->o->senders,
-		.queue_bytes = r->o->queue_bytes,
+		.link_bps = r->o->link.rate_bps, .feed_bps = r->o->link.nic_bps * r->o->senders,
+		.queue_bytes = r->o->link.queue_bytes,
 	};
 
 	p->unshaped = !r->setting->preload || strcmp(r->setting->mode, "enforce") != 0;
@@ -273,7 +273,7 @@ static void sanity(struct report *p)
 /* Bytes that the flows carried, as a share of the links' capacity. */
 static double utilisation(const struct run *r)
 {
-	return r->o->rate_bps > 0 && r->end > r->measure ?
+	return r->o->link.rate_bps > 0 && r->end > r->measure ?
 	       carried_bytes(r, r->measure, r->end) * 8e9 / (double)(r->end - r->measure) /
 	       carried_most_bps(r) : NAN;
 }

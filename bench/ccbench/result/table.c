@@ -159,7 +159,7 @@ static void print_prediction(const struct report *p)
 		      human_bytes(p->predicted.outstanding, a, sizeof(a)), p->predicted.bound,
 		      human_us(p->predicted.rtt_us, b, sizeof(b)),
 		      human_us(p->victim.p50, c, sizeof(c)),
-		      human_us(p->queue.mean * 8e6 / o->rate_bps, d, sizeof(d)));
+		      human_us(p->queue.mean * 8e6 / o->link.rate_bps, d, sizeof(d)));
 }
 
 /* If the algorithm was not in control for all of the traffic, what was instead. */

@@ -244,11 +244,11 @@ static int parse_option(struct parse *p, int letter, const char *arg)
 	case O_SIZES: return parse_sizes(p, arg);
 	case O_LOAD: return parse_load(p, arg);
 	case O_REPEAT: return parse_unsigned(p, "--repeat", arg, 1, MAX_REPEATS, &o->repeat);
-	case O_VICTIM: o->victim = true; return 0;
-	case O_NO_VICTIM: o->victim = false; return 0;
-	case O_VICTIM_SIZE: return parse_bytes(p, "--victim-size", arg, 0x1p20, &o->victim_size);
+	case O_VICTIM: o->victim.wanted = true; return 0;
+	case O_NO_VICTIM: o->victim.wanted = false; return 0;
+	case O_VICTIM_SIZE: return parse_bytes(p, "--victim-size", arg, 0x1p20, &o->victim.size);
 	case O_VICTIM_INTERVAL:
-		return parse_time(p, "--victim-interval", arg, 1, &o->victim_interval);
+		return parse_time(p, "--victim-interval", arg, 1, &o->victim.interval);
 	case O_OP: return parse_op(p, arg);
 	case O_WARMUP: return parse_time(p, "--warmup", arg, 1, &o->warmup);
 	case O_SEED: return parse_count(p, "--seed", arg, 0, UINT64_MAX, &o->seed);
@@ -257,9 +257,9 @@ static int parse_option(struct parse *p, int letter, const char *arg)
 	case O_LATE: return parse_late(p, arg);
 	case O_CC: return parse_cc(p, arg);
 	case O_PRELOAD: o->preload = arg; return 0;
-	case O_RATE: return parse_rate(p, "--rate", arg, &o->rate_bps);
-	case O_SWITCH_NS: o->switch_ns = arg; return 0;
-	case O_SWITCH_PORT: o->switch_port = arg; return 0;
+	case O_RATE: return parse_rate(p, "--rate", arg, &o->link.rate_bps);
+	case O_SWITCH_NS: o->link.switch_ns = arg; return 0;
+	case O_SWITCH_PORT: o->link.switch_port = arg; return 0;
 	case O_OUT: o->out = arg; o->out_given = true; return 0;
 	case O_OUT_JSON: o->out_json = arg; return 0;
 	case O_PLOT: o->plot = arg; return 0;
@@ -336,9 +336,9 @@ static void set_defaults(struct opts *o, const char *scenario, unsigned ranks)
 {
 	*o = (struct opts){
 		.kind = scenario_find(scenario), .ranks = ranks, .repeat = 1,
-		.gid_index = 1, .qps = 1, .size = 65536, .victim = true,
-		.victim_size = 64, .victim_interval = SECOND / 1000, .duration = 2 * SECOND,
-		.warmup = -1, .seed = 1, .queue_bytes = NAN, .out = ".",
+		.gid_index = 1, .qps = 1, .size = 65536, .duration = 2 * SECOND,
+		.victim = { .wanted = true, .size = 64, .interval = SECOND / 1000 },
+		.warmup = -1, .seed = 1, .link.queue_bytes = NAN, .out = ".",
 	};
 }
 
@@ -353,14 +353,14 @@ static int read_lab_variables(struct parse *p)
 		return -1;
 	if ((s = getenv("LAB_SEED")) && parse_count(p, "LAB_SEED", s, 0, UINT64_MAX, &o->seed))
 		return -1;
-	if ((s = getenv("LAB_RATE_BPS")) && parse_rate(p, "LAB_RATE_BPS", s, &o->rate_bps))
+	if ((s = getenv("LAB_RATE_BPS")) && parse_rate(p, "LAB_RATE_BPS", s, &o->link.rate_bps))
 		return -1;
-	if ((s = getenv("LAB_NIC_BPS")) && *s && parse_rate(p, "LAB_NIC_BPS", s, &o->nic_bps))
+	if ((s = getenv("LAB_NIC_BPS")) && *s && parse_rate(p, "LAB_NIC_BPS", s, &o->link.nic_bps))
 		return -1;
 	if ((s = getenv("LAB_QUEUE_BYTES")))
-		o->queue_bytes = strtod(s, NULL);
-	o->switch_ns = getenv("LAB_SWITCH_NS");
-	o->switch_port = getenv("LAB_SWITCH_PORT");
+		o->link.queue_bytes = strtod(s, NULL);
+	o->link.switch_ns = getenv("LAB_SWITCH_NS");
+	o->link.switch_port = getenv("LAB_SWITCH_PORT");
 	o->engine = getenv("LAB_ENGINE");
 	o->time = getenv("LAB_TIME");
 	if ((s = getenv("LAB_OUT")) && *s) {
@@ -386,7 +386,7 @@ static int count_hosts(struct parse *p)
 	if (!o->senders && !o->ranks)
 		o->senders = 4;
 	else if (!o->senders)
-		o->senders = o->ranks > 2u + o->victim ? o->ranks - 1 - o->victim : 1;
+		o->senders = o->ranks > 2u + o->victim.wanted ? o->ranks - 1 - o->victim.wanted : 1;
 	if (!o->hosts)
 		o->hosts = o->ranks ? o->ranks : 4;
 	if (o->ranks && opts_hosts(o) > o->ranks)
@@ -401,7 +401,7 @@ static int complete_times(struct parse *p)
 	const bool given = o->warmup >= 0;
 
 	if (!given) {
-		o->warmup = o->rate_bps >= 10e9 ? SECOND / 50 : SECOND / 10;
+		o->warmup = o->link.rate_bps >= 10e9 ? SECOND / 50 : SECOND / 10;
 		if (o->warmup > o->duration / 4)
 			o->warmup = o->duration / 4;
 	}
@@ -443,10 +443,10 @@ static int complete(struct parse *p)
 		return -1;
 	if (o->kind->apply_defaults && !o->kind->apply_defaults(o))
 		return set_error(p, "-n: %s needs a duration (-D)", o->kind->name);
-	o->victim &= o->kind->has_victim;
+	o->victim.wanted &= o->kind->has_victim;
 	if (o->sizes != SIZES_FIXED && !(o->load > 0))
 		o->load = 0.5;
-	if (o->load > 0 && !(o->rate_bps > 0))
+	if (o->load > 0 && !(o->link.rate_bps > 0))
 		return set_error(p, "a load needs the link's --rate");
 	if (!o->depth)
 		o->depth = default_depth(o->size);

@@ -30,18 +30,23 @@ struct opts {
 	enum sizes sizes;
 	double load;                       /* share of the busiest link; 0: backlogged flows */
 	unsigned repeat;
-	bool poll, victim;
+	bool poll;
 	double late_share;                 /* share of polls that are late, by `late` */
 	int64_t poll_interval, late;       /* ns; poll_interval 0: all the time */
-	uint64_t victim_size;
-	int64_t duration, warmup, victim_interval, stagger, timeout; /* ns; warmup -1 = by rate */
+	struct {
+		bool wanted;
+		uint64_t size;
+		int64_t interval;          /* ns */
+	} victim;
+	int64_t duration, warmup, stagger, timeout; /* ns; warmup -1 = by rate */
 	uint64_t seed;
 	struct settings cc;
 	const char *preload;               /* NULL: found beside the program or installed */
 
-	/* The bottleneck; what is not known is 0 or NULL. */
-	double rate_bps, nic_bps, queue_bytes;
-	const char *switch_ns, *switch_port;
+	struct {                           /* the bottleneck; unknown values are 0 or NULL */
+		double rate_bps, nic_bps, queue_bytes;
+		const char *switch_ns, *switch_port;
+	} link;
 
 	const char *engine, *time;         /* the lab's; NULL outside of it */
 	const char *scenario;              /* title; NULL: made from the options */

@@ -59,8 +59,8 @@ static struct flow_spec pinger(const struct opts *o, unsigned src, unsigned dst)
 	return (struct flow_spec){
 		.src = src, .dst = dst, .op = OP_WRITE, .class = CLASS_LATENCY,
 		.arrival = ARRIVE_PINGPONG, .sizes = SIZES_FIXED, .depth = 1,
-		.size = o->victim_size, .wr_size = o->victim_size,
-		.interval = o->victim_interval, .stop = FLOW_FOREVER,
+		.size = o->victim.size, .wr_size = o->victim.size,
+		.interval = o->victim.interval, .stop = FLOW_FOREVER,
 	};
 }
 
@@ -84,7 +84,7 @@ static int incast(const struct opts *o, struct flow_list *l)
 {
 	if (senders(o, l))
 		return -1;
-	return o->victim ? add(l, pinger(o, o->senders + 1, 0)) : 0;
+	return o->victim.wanted ? add(l, pinger(o, o->senders + 1, 0)) : 0;
 }
 
 /* Small messages use the hosts of the large messages, so they share the interface as well. */
@@ -221,7 +221,7 @@ static unsigned to_one_hosts(const struct opts *o)
 
 static unsigned incast_hosts(const struct opts *o)
 {
-	return 1 + o->senders + o->victim;
+	return 1 + o->senders + o->victim.wanted;
 }
 
 static unsigned all_hosts(const struct opts *o)
@@ -290,7 +290,7 @@ static void set_load(const struct opts *o, struct flow_list *l)
 		if (++out[l->v[i].src] > busiest)
 			busiest = out[l->v[i].src];
 	}
-	bps = o->load * o->rate_bps / busiest;
+	bps = o->load * o->link.rate_bps / busiest;
 	for (i = 0; i < l->n; i++)
 		if (l->v[i].arrival == ARRIVE_POISSON)
 			l->v[i].interval = (int64_t)(8e9 * sizes_mean(l->v[i].sizes, l->v[i].size) /

@@ -56,15 +56,15 @@ char *opts_title(const struct opts *o, char *buf, size_t len)
 	n = title_hosts(o, buf, len);
 	if (n < (int)len)
 		n += title_traffic(o, buf + n, len - (size_t)n);
-	if (o->rate_bps > 0 && n < (int)len)
+	if (o->link.rate_bps > 0 && n < (int)len)
 		n += snprintf(buf + n, len - (size_t)n, " into %s",
-			      human_rate(o->rate_bps, rate, sizeof(rate)));
-	if (o->queue_bytes > 0 && n < (int)len)
+			      human_rate(o->link.rate_bps, rate, sizeof(rate)));
+	if (o->link.queue_bytes > 0 && n < (int)len)
 		n += snprintf(buf + n, len - (size_t)n, ", queue %s",
-			      human_bytes(o->queue_bytes, size, sizeof(size)));
-	if (o->nic_bps > 0 && o->nic_bps != o->rate_bps && n < (int)len)
+			      human_bytes(o->link.queue_bytes, size, sizeof(size)));
+	if (o->link.nic_bps > 0 && o->link.nic_bps != o->link.rate_bps && n < (int)len)
 		snprintf(buf + n, len - (size_t)n, ", senders at %s",
-			 human_rate(o->nic_bps, rate, sizeof(rate)));
+			 human_rate(o->link.nic_bps, rate, sizeof(rate)));
 	return buf;
 }
 

@@ -54,7 +54,8 @@ double carried_most_bps(const struct run *r)
 		const unsigned host = r->flows->v[i].dst;
 
 		if (!seen[host])
-			sum += host && r->o->nic_bps > 0 ? r->o->nic_bps : r->o->rate_bps;
+			sum += host && r->o->link.nic_bps > 0 ? r->o->link.nic_bps
+							      : r->o->link.rate_bps;
 		seen[host] = true;
 	}
 	return sum;

@@ -16,16 +16,15 @@ static bool has_marks(const char *kind)
 /* Append the kind of one qdisc of the device, and its handle if it marks. */
 static void add_qdisc(void *arg, const struct nlmsghdr *h)
 {
-	const struct tcmsg *tc = NLMSG_DATA(h);
-	char kind[QDISC_KIND];
 	struct qdisc *q = arg;
 	size_t n = strlen(q->kind);
+	struct ccs_qdisc one;
 
-	if (!qdisc_kind(h, kind) || tc->tcm_ifindex != q->ifindex || tc->tcm_parent == TC_H_INGRESS)
+	if (!ccs_qdisc_parse(h, &one) || one.ifindex != q->ifindex || one.parent == TC_H_INGRESS)
 		return;
-	snprintf(q->kind + n, sizeof(q->kind) - n, "%s%s", n ? "+" : "", kind);
-	if (tc->tcm_parent != TC_H_ROOT && has_marks(kind) && q->marking < QDISC_CHAIN)
-		q->handle[q->marking++] = tc->tcm_handle;
+	snprintf(q->kind + n, sizeof(q->kind) - n, "%s%s", n ? "+" : "", one.kind);
+	if (one.parent != TC_H_ROOT && has_marks(one.kind) && q->marking < QDISC_CHAIN)
+		q->handle[q->marking++] = one.handle;
 }
 
 static int request(struct qdisc *q, unsigned flags, const struct tcmsg *tc,
@@ -63,7 +62,10 @@ int qdisc_open(struct qdisc *q, const char *device, char *err, size_t errlen)
 
 static void add_stats(void *arg, const struct nlmsghdr *h)
 {
-	qdisc_count(h, arg);
+	struct ccs_qdisc q;
+
+	if (ccs_qdisc_parse(h, &q))
+		qdisc_count(&q, arg);
 }
 
 /* One qdisc, by its parent or by its handle. The kernel multicasts the reply; it reaches the

@@ -398,10 +398,10 @@ static int open_sampler(struct run *r)
 	const struct opts *o = r->o;
 	int64_t period = o->duration / 2000;
 
-	if (!o->switch_port || !*o->switch_port)
+	if (!o->link.switch_port || !*o->link.switch_port)
 		return 0;
-	r->sampler.ns = o->switch_ns;
-	r->sampler.port = o->switch_port;
+	r->sampler.ns = o->link.switch_ns;
+	r->sampler.port = o->link.switch_port;
 	r->sampler.period = period < 200000 ? 200000 : period > 10000000 ? 10000000 : period;
 	if (sampler_open(&r->sampler))
 		return fail(r, 2, "%s", r->sampler.err);

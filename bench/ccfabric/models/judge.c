@@ -15,11 +15,8 @@ static uint32_t find_port(const struct topology *t, const char *name)
 	char tail;
 
 	if (sscanf(name, "%5u->%5u%c", &from, &to, &tail) != 2)
-		return UINT32_MAX;
-	for (uint32_t i = 0; i < 2 * t->links; i++)
-		if (fab_port_node(t, i) == from && fab_port_peer(t, i) == to)
-			return i;
-	return UINT32_MAX;
+		return FAB_NO_PORT;
+	return fab_find_port(t, from, to);
 }
 
 /* The least utilisation of the links of all hosts that receive, or of all that send. */
@@ -46,7 +43,7 @@ static double least_of_ports(const char *names, const struct fab_conf *c,
 	while ((name = strsep(&at, ","))) {
 		const uint32_t port = find_port(c->topology, name);
 
-		if (port == UINT32_MAX) {
+		if (port == FAB_NO_PORT) {
 			snprintf(err, len, "the topology has no port %s", name);
 			least = NAN;
 			break;
@@ -95,9 +92,9 @@ bool fab_judge_run(struct fab_verdict *v, const struct fab_model *m, const struc
 		.pauses_per_s = pauses_per_s(c, r),
 		.p50_us = fab_delays_quantile(r->delays, 0.5),
 		.p99_us = fab_delays_quantile(r->delays, 0.99),
-		.mean_us = fab_delays_mean(r->delays),
-		.max_us = r->delays->n ? (double)r->delays->max_ns / 1e3 : NAN,
-		.lost = r->drops_lossless, .packets = r->sent,
+		.mean_us = r->delays->count ? ccs_hist_mean(r->delays) / 1e3 : NAN,
+		.max_us = r->delays->count ? (double)r->delays->max / 1e3 : NAN,
+		.lost = r->drops.lossless, .packets = r->sent,
 		.deadlock = r->deadlock_at != UINT64_MAX,
 		.simulated_us = (double)(r->end - r->begin) / FAB_PS_PER_US,
 	};

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "matrix.h"
 
-#include <getopt.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench/ccfabric/shared/error.h"
 #include "bench/common/clock.h"
-#include "bench/ccfabric/shared/output.h"
 
 enum { CCS_MAX = 16 };
 
@@ -58,38 +55,30 @@ static void add_cc(struct matrix_options *o, const char *cc)
 	o->setting[o->ccs++] = (struct fab_setting){ .cc = cc, .ecn = o->ecn };
 }
 
-static void parse_option(struct matrix_options *o, int option, int index)
+static bool parse_option(void *owner, int option, const char *name)
 {
+	struct matrix_options *o = owner;
+
+	(void)name;
 	switch (option) {
 	case CC: add_cc(o, fab_suite_cc()); break;
 	case KMIN: o->kmin = optarg; break;
 	case KMAX: o->kmax = optarg; break;
 	case PMAX: o->pmax = optarg; break;
-	case 'h': output_help(usage);
-	default:
-		if (fab_suite_option(&o->suite, option, known[index].name))
-			break;
-		fputs("Try 'ccfabric matrix --help'.\n", stderr);
-		exit(2);
+	default: return false;
 	}
+	return true;
 }
 
 static void parse(struct matrix_options *o, int argc, char **argv)
 {
-	int index = 0;
+	static const struct fab_command command = { "matrix", usage, known, parse_option };
 
 	*o = (struct matrix_options){ .kmin = "100k", .kmax = "400k", .pmax = "20%" };
-	die_in_command("matrix");
-	fab_suite_defaults(&o->suite);
-	optind = 0;
-	for (int c; (c = getopt_long(argc, argv, "qh", known, &index)) != -1;)
-		parse_option(o, c, index);
-	if (optind < argc)
-		die("'%s' is no option", argv[optind]);
+	fab_suite_parse(&o->suite, &command, argc, argv, o);
 	if (!o->ccs)
 		add_cc(o, "auto");
 	fab_suite_marks(o->ecn, o->kmin, o->kmax, o->pmax);
-	output_check(o->suite.json);
 }
 
 int matrix(int argc, char **argv, fab_run_model *run)
@@ -108,9 +97,6 @@ int matrix(int argc, char **argv, fab_run_model *run)
 	if (!r.verdict)
 		return 2;
 	r.wall_s = (double)(now_ns() - start) / 1e9;
-	if (fab_suite_prints(&o.suite))
-		matrix_print(&r, stdout);
-	output_flush();
-	output_write(o.suite.json, matrix_write_json, &r);
+	fab_suite_output(&o.suite, matrix_print, matrix_write_json, &r);
 	return 0;
 }

@@ -16,7 +16,7 @@ struct matrix_result {
 	double wall_s;
 };
 
-void matrix_print(const struct matrix_result *r, FILE *f);
+void matrix_print(const void *result, FILE *f);
 bool matrix_write_json(const void *result, FILE *f);
 
 #endif

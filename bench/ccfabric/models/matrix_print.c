@@ -37,8 +37,10 @@ static void print_model(const struct fab_model *m, const struct fab_verdict *v, 
 	print_verdict(v, f);
 }
 
-void matrix_print(const struct matrix_result *r, FILE *f)
+void matrix_print(const void *result, FILE *f)
 {
+	const struct matrix_result *r = result;
+
 	for (unsigned c = 0; c < r->ccs; c++) {
 		const struct fab_totals t = totals(r, c);
 

@@ -2,7 +2,6 @@
 #include "suite.h"
 
 #include <fnmatch.h>
-#include <getopt.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,24 +9,16 @@
 #include <unistd.h>
 
 #include "bench/ccfabric/shared/error.h"
+#include "bench/ccfabric/shared/output.h"
 #include "bench/common/clock.h"
 #include "base/units.h"
 #include "cc/cc.h"
-#include "bench/ccfabric/shared/jobs.h"
+#include "bench/common/jobs.h"
 #include "bench/sim/core/memory.h"
-#include "bench/sim/fabric/driver_tcp.h"
+#include "bench/sim/fabric/baselines.h"
 #include "tools/common/installed.h"
 
 /* -- options --------------------------------------------------------------------------------- */
-
-void fab_suite_defaults(struct fab_suite_options *o)
-{
-	static char moved[PATH_MAX];
-	const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-
-	*o = (struct fab_suite_options){ .file = installed_path(FAB_MODELS, moved, sizeof(moved)),
-					 .jobs = cpus > 0 ? (unsigned)cpus : 1 };
-}
 
 static void give(struct fab_suite_options *o, const char *name, const char *value)
 {
@@ -40,22 +31,22 @@ static void give(struct fab_suite_options *o, const char *name, const char *valu
 		o->given[o->givens++] = mem_checked(strdup(value));
 }
 
-static void parse_jobs(struct fab_suite_options *o)
+unsigned fab_suite_number(const char *option, unsigned most)
 {
 	char *end;
 	const unsigned long n = strtoul(optarg, &end, 10);
 
-	if (*optarg < '0' || *optarg > '9' || *end || !n || n > 1024)
-		die("--jobs: '%s' is no number from 1 to 1024", optarg);
-	o->jobs = (unsigned)n;
+	if (*optarg < '0' || *optarg > '9' || *end || !n || n > most)
+		die("--%s: '%s' is no number from 1 to %u", option, optarg, most);
+	return (unsigned)n;
 }
 
-bool fab_suite_option(struct fab_suite_options *o, int option, const char *name)
+static bool parse_option(struct fab_suite_options *o, int option, const char *name)
 {
 	switch (option) {
 	case FAB_SUITE_FIRST: o->file = optarg; break;
 	case FAB_SUITE_ONLY: o->only = optarg; break;
-	case FAB_SUITE_JOBS: parse_jobs(o); break;
+	case FAB_SUITE_JOBS: o->jobs = fab_suite_number(name, 1024); break;
 	case FAB_SUITE_JSON: o->json = "-"; break;
 	case FAB_SUITE_OUT_JSON: o->json = optarg; break;
 	case FAB_SUITE_GIVEN: give(o, name, optarg); break;
@@ -63,6 +54,31 @@ bool fab_suite_option(struct fab_suite_options *o, int option, const char *name)
 	default: return false;
 	}
 	return true;
+}
+
+void fab_suite_parse(struct fab_suite_options *o, const struct fab_command *c, int argc,
+		     char **argv, void *owner)
+{
+	static char moved[PATH_MAX];
+	const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	int index = 0;
+
+	*o = (struct fab_suite_options){ .file = installed_path(FAB_MODELS, moved, sizeof(moved)),
+					 .jobs = cpus > 0 ? (unsigned)cpus : 1 };
+	die_in_command(c->name);
+	optind = 0;
+	for (int option; (option = getopt_long(argc, argv, "qh", c->known, &index)) != -1;) {
+		if (option == 'h')
+			output_help(c->usage);
+		if (!c->parse(owner, option, c->known[index].name) &&
+		    !parse_option(o, option, c->known[index].name)) {
+			fprintf(stderr, "Try 'ccfabric %s --help'.\n", c->name);
+			exit(2);
+		}
+	}
+	if (optind < argc)
+		die("'%s' is no option", argv[optind]);
+	output_check(o->json);
 }
 
 const char *fab_suite_cc(void)
@@ -211,12 +227,15 @@ struct fab_verdict *fab_suite_run(const struct fab_suite_options *o, const struc
 				  fab_run_model *run)
 {
 	const unsigned n = models->n * settings;
-	struct suite x = { o, models, setting, run, fab_shared(n, sizeof(*x.verdict)) };
+	struct suite x = { o, models, setting, run, jobs_shared(n, sizeof(*x.verdict)) };
+	const struct jobs jobs = {
+		.run = run_one, .owner = &x, .n = n, .processes = o->jobs, .quiet = o->quiet,
+	};
 	struct options unused;
 
 	/* A mistake in an option ends the program here, once. */
 	set_options(&x, &models->model[0], &setting[0], &unused);
-	return fab_jobs(n, o->jobs, !o->quiet, run_one, &x) ? x.verdict : NULL;
+	return jobs_run(&jobs) ? x.verdict : NULL;
 }
 
 /* -- results --------------------------------------------------------------------------------- */
@@ -249,7 +268,11 @@ bool fab_most_are_quick(const struct fab_totals *t)
 	return t->run && t->quick >= FAB_DELAY_MOST_SHARE * t->run;
 }
 
-bool fab_suite_prints(const struct fab_suite_options *o)
+void fab_suite_output(const struct fab_suite_options *o, void (*print)(const void *result, FILE *f),
+		      bool (*write_json)(const void *result, FILE *f), const void *result)
 {
-	return !o->json || strcmp(o->json, "-") != 0;
+	if (!o->json || strcmp(o->json, "-") != 0)
+		print(result, stdout);
+	output_flush();
+	output_write(o->json, write_json, result);
 }

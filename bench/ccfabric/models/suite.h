@@ -2,6 +2,7 @@
 #ifndef CCFABRIC_SUITE_H
 #define CCFABRIC_SUITE_H
 /* Traffic models under several settings, which are simulated side by side and judged. */
+#include <getopt.h>
 #include <stdio.h>
 
 #include "judge.h"
@@ -38,10 +39,20 @@ struct fab_suite_options {
 enum { FAB_SUITE_FIRST = 1000, FAB_SUITE_ONLY, FAB_SUITE_JOBS, FAB_SUITE_JSON, FAB_SUITE_OUT_JSON,
        FAB_SUITE_GIVEN };
 
-void fab_suite_defaults(struct fab_suite_options *o);
+/* A command with these options and others. parse() gets each option with its name, and its value in
+ * optarg; it returns false if the command has no such option. */
+struct fab_command {
+	const char *name, *usage;
+	const struct option *known; /* with FAB_SUITE_OPTIONS */
+	bool (*parse)(void *owner, int option, const char *name);
+};
 
-/* False if it is none of them. name: the option's; its value is in optarg. */
-bool fab_suite_option(struct fab_suite_options *o, int option, const char *name);
+/* A mistake ends the program, as does --help. */
+void fab_suite_parse(struct fab_suite_options *o, const struct fab_command *c, int argc,
+		     char **argv, void *owner);
+
+/* optarg as a number from 1 to most; a mistake ends the program. */
+unsigned fab_suite_number(const char *option, unsigned most);
 
 /* The file's models whose names match --only. */
 void fab_suite_models(const struct fab_suite_options *o, struct fab_models *m);
@@ -73,7 +84,8 @@ struct fab_totals {
 struct fab_totals fab_add_up(const struct fab_verdict *verdict, unsigned models);
 bool fab_most_are_quick(const struct fab_totals *t);
 
-/* Whether the options want a table, too. */
-bool fab_suite_prints(const struct fab_suite_options *o);
+/* Print a result, unless the JSON goes to standard output, and write JSON if the options want it. */
+void fab_suite_output(const struct fab_suite_options *o, void (*print)(const void *result, FILE *f),
+		      bool (*write_json)(const void *result, FILE *f), const void *result);
 
 #endif

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tune.h"
 
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench/ccfabric/shared/error.h"
 #include "bench/common/clock.h"
-#include "bench/ccfabric/shared/output.h"
 #include "bench/sim/core/memory.h"
 
-enum { VALUES_MAX = 16, BESIDE_MAX = 8 };
+enum { VALUES_MAX = 16, BESIDE_MAX = 8, MOST = 1000000 };
 
 struct values {
 	const char *value[VALUES_MAX];
@@ -66,16 +64,6 @@ static void parse_values(struct values *v, const char *name, char *list)
 	}
 }
 
-static unsigned number(const char *name)
-{
-	char *end;
-	const unsigned long n = strtoul(optarg, &end, 10);
-
-	if (*optarg < '0' || *optarg > '9' || *end || !n || n > 1000000)
-		die("--%s: '%s' is no number from 1 to 1000000", name, optarg);
-	return (unsigned)n;
-}
-
 static void add_beside(struct tune_options *o)
 {
 	if (o->besides == BESIDE_MAX)
@@ -83,8 +71,10 @@ static void add_beside(struct tune_options *o)
 	o->beside[o->besides++] = fab_suite_cc();
 }
 
-static void parse_option(struct tune_options *o, int option, const char *name)
+static bool parse_option(void *owner, int option, const char *name)
 {
+	struct tune_options *o = owner;
+
 	switch (option) {
 	case GOALS:
 		if (strcmp(optarg, "ucloud") != 0)
@@ -96,20 +86,16 @@ static void parse_option(struct tune_options *o, int option, const char *name)
 	case KMAX: parse_values(&o->kmax, name, optarg); break;
 	case PMAX: parse_values(&o->pmax, name, optarg); break;
 	case ALPHA: parse_values(&o->alpha, name, optarg); break;
-	case EVERY: o->every = number(name); break;
-	case KEEP: o->keep = number(name); break;
-	case 'h': output_help(usage);
-	default:
-		if (fab_suite_option(&o->suite, option, name))
-			break;
-		fputs("Try 'ccfabric tune --help'.\n", stderr);
-		exit(2);
+	case EVERY: o->every = fab_suite_number(name, MOST); break;
+	case KEEP: o->keep = fab_suite_number(name, MOST); break;
+	default: return false;
 	}
+	return true;
 }
 
 static void parse(struct tune_options *o, int argc, char **argv)
 {
-	int index = 0;
+	static const struct fab_command command = { "tune", usage, known, parse_option };
 
 	*o = (struct tune_options){
 		.cc = "dcqcn:variant=mlx", .every = 7, .keep = 3,
@@ -118,14 +104,7 @@ static void parse(struct tune_options *o, int argc, char **argv)
 		.pmax = { { "5%", "20%", "100%" }, 3 },
 		.alpha = { { "1/8", "1" }, 2 },
 	};
-	die_in_command("tune");
-	fab_suite_defaults(&o->suite);
-	optind = 0;
-	for (int c; (c = getopt_long(argc, argv, "qh", known, &index)) != -1;)
-		parse_option(o, c, known[index].name);
-	if (optind < argc)
-		die("'%s' is no option", argv[optind]);
-	output_check(o->suite.json);
+	fab_suite_parse(&o->suite, &command, argc, argv, o);
 	if (!o->besides)
 		o->beside[o->besides++] = "auto";
 }
@@ -269,9 +248,6 @@ int tune(int argc, char **argv, fab_run_model *run)
 	if (!search(&o, &g, &r, run))
 		return 2;
 	r.wall_s = (double)(now_ns() - start) / 1e9;
-	if (fab_suite_prints(&o.suite))
-		tune_print(&r, stdout);
-	output_flush();
-	output_write(o.suite.json, tune_write_json, &r);
+	fab_suite_output(&o.suite, tune_print, tune_write_json, &r);
 	return 0;
 }

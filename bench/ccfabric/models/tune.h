@@ -30,7 +30,7 @@ struct tune_result {
 	double wall_s;
 };
 
-void tune_print(const struct tune_result *r, FILE *f);
+void tune_print(const void *result, FILE *f);
 bool tune_write_json(const void *result, FILE *f);
 
 #endif

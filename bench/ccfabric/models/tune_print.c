@@ -63,8 +63,10 @@ static void print_unreached(const struct tune_result *r, FILE *f)
 		fputs("\nEach model passes under one of the settings.\n", f);
 }
 
-void tune_print(const struct tune_result *r, FILE *f)
+void tune_print(const void *result, FILE *f)
 {
+	const struct tune_result *r = result;
+
 	fprintf(f, "%s: %u settings on %u models, the best %u on %u\n",
 		r->row[0].cc, r->coarse_settings, r->coarse_models, r->settings, r->row[0].totals.run);
 	fprintf(f, "   %6s %6s %5s %5s %6s %6s %6s %6s %7s %8s\n", "Kmin", "Kmax", "Pmax", "alpha",

@@ -3,6 +3,7 @@
 
 #include <getopt.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,49 +14,10 @@
 #include "output.h"
 #include "tools/common/gnuplot.h"
 
-enum {
-	TOPOLOGY = 256, DELAY, ROUTES, FLOWS, JITTER, FOR, CC, BASE_RTT, MTU, ECN, POLL, CNP_TIME,
-	BUFFER, CELL, PFC, ALPHA, QUEUE_ALPHA, GUARANTEE, HEADROOM, T0, XON, ACK_PRIORITY,
-	CNP_PRIORITY, RTO, LIKE, HOSTS, AGENTS, FAIL, RESTORE, CONVERGE, TTL, WATCHDOG, SEED,
-	OUT_JSON, FCT, PLOT, WARM_UP, QUEUE, REPEAT, JOBS, EDGE, INSIDE, RECOVERY, DSCP, PRIORITY,
-	SAVE_TOPOLOGY, SAVE_FLOWS, MESSAGE, UNTIL, PRIORITY_CC, TELEMETRY, VERB,
-	NOISE, SEGMENT,
-};
+/* The option that is parsed. */
+static const char *name;
 
-static const struct option known[] = {
-	{ "topology", 1, 0, TOPOLOGY }, { "delay", 1, 0, DELAY }, { "routes", 1, 0, ROUTES },
-	{ "flows", 1, 0, FLOWS }, { "jitter", 1, 0, JITTER }, { "for", 1, 0, FOR },
-	{ "cc", 1, 0, CC }, { "base-rtt", 1, 0, BASE_RTT }, { "mtu", 1, 0, MTU },
-	{ "ecn", 1, 0, ECN }, { "poll", 1, 0, POLL }, { "cnp", 1, 0, CNP_TIME },
-	{ "buffer", 1, 0, BUFFER }, { "cell", 1, 0, CELL }, { "pfc", 1, 0, PFC },
-	{ "alpha", 1, 0, ALPHA }, { "queue-alpha", 1, 0, QUEUE_ALPHA },
-	{ "guarantee", 1, 0, GUARANTEE }, { "headroom", 1, 0, HEADROOM }, { "t0", 1, 0, T0 },
-	{ "xon", 1, 0, XON }, { "ack-priority", 1, 0, ACK_PRIORITY },
-	{ "cnp-priority", 1, 0, CNP_PRIORITY }, { "rto", 1, 0, RTO }, { "like", 1, 0, LIKE },
-	{ "hosts", 1, 0, HOSTS }, { "agents", 0, 0, AGENTS }, { "fail", 1, 0, FAIL },
-	{ "restore", 1, 0, RESTORE }, { "converge", 1, 0, CONVERGE }, { "ttl", 1, 0, TTL },
-	{ "watchdog", 1, 0, WATCHDOG }, { "seed", 1, 0, SEED }, { "out_json", 1, 0, OUT_JSON },
-	{ "fct", 1, 0, FCT }, { "plot", 1, 0, PLOT }, { "warmup", 1, 0, WARM_UP },
-	{ "queue", 1, 0, QUEUE }, { "repeat", 1, 0, REPEAT }, { "jobs", 1, 0, JOBS },
-	{ "recovery", 1, 0, RECOVERY }, { "edge", 1, 0, EDGE }, { "inside", 1, 0, INSIDE },
-	{ "dscp", 1, 0, DSCP }, { "priority", 1, 0, PRIORITY },
-	{ "save-topology", 1, 0, SAVE_TOPOLOGY }, { "save-flows", 1, 0, SAVE_FLOWS },
-	{ "message", 1, 0, MESSAGE }, { "until", 1, 0, UNTIL },
-	{ "priority-cc", 1, 0, PRIORITY_CC }, { "telemetry", 1, 0, TELEMETRY },
-	{ "verb", 1, 0, VERB }, { "noise", 1, 0, NOISE }, { "segment", 1, 0, SEGMENT },
-	{ "quiet", 0, 0, 'q' }, { "help", 0, 0, 'h' }, { 0 }
-};
-
-static const char *name_of(int option)
-{
-	const struct option *o = known;
-
-	while (o->val != option)
-		o++;
-	return o->name;
-}
-
-static double quantity(int option, enum ccs_unit unit, double least, double most)
+static double quantity(enum ccs_unit unit, double least, double most)
 {
 	static const char *const examples[] = {
 		[CCS_UNIT_NONE] = "number", [CCS_UNIT_RATE] = "rate such as 10g",
@@ -66,34 +28,19 @@ static double quantity(int option, enum ccs_unit unit, double least, double most
 
 	if (ccs_parse_unit(optarg, unit, &value) == 0 && value >= least && value <= most)
 		return value;
-	die("--%s: '%s' is not a %s, from %s to %s", name_of(option), optarg, examples[unit],
+	die("--%s: '%s' is not a %s, from %s to %s", name, optarg, examples[unit],
 	    ccs_format_unit(least, unit, low, sizeof(low)),
 	    ccs_format_unit(most, unit, high, sizeof(high)));
 }
 
-static double time_us(int option)
+static double time_us(void)
 {
-	return quantity(option, CCS_UNIT_TIME, 0, 1e12);
+	return quantity(CCS_UNIT_TIME, 0, 1e12);
 }
 
-/* A timeout of less than a ps would be due at once again, without end. */
-static double none_or_ns(int option)
+static double bytes(double least)
 {
-	const double us = time_us(option);
-
-	if (us > 0 && us < 1e-3)
-		die("--%s: '%s' is less than 1ns; 0 is none", name_of(option), optarg);
-	return us;
-}
-
-static double bytes(int option, double least)
-{
-	return quantity(option, CCS_UNIT_BYTES, least, 1e15);
-}
-
-static unsigned priority(int option)
-{
-	return (unsigned)quantity(option, CCS_UNIT_NONE, 0, FAB_PRIORITIES - 1);
+	return quantity(CCS_UNIT_BYTES, least, 1e15);
 }
 
 double options_fraction(const char *option, const char *given)
@@ -112,11 +59,6 @@ double options_fraction(const char *option, const char *given)
 	if (end == text || *end || !(value >= 0 && value <= 1e3))
 		die("--%s: '%s' is no fraction, such as 1/8, 0.2 or 20%%", option, given);
 	return value;
-}
-
-static double fraction(int option)
-{
-	return options_fraction(name_of(option), optarg);
 }
 
 /* "N=REST": *text is the rest then. */
@@ -184,8 +126,9 @@ static void parse_poll(struct options *o)
 		die("--poll: '%s' is not TIME[:WEIGHT], such as 50us:1/4", optarg);
 }
 
-static void parse_segment(struct fab_conf *c)
+static void parse_segment(struct options *o)
 {
+	struct fab_conf *c = &o->conf;
 	char copy[64], *rate;
 	double size;
 
@@ -200,23 +143,24 @@ static void parse_segment(struct fab_conf *c)
 	c->segment = (uint32_t)size;
 }
 
-static void parse_change(struct options *o, int option)
+static void parse_change(struct options *o)
 {
+	const bool converge = strcmp(name, "converge") == 0, fail = strcmp(name, "fail") == 0;
 	struct link_change *c = &o->change[o->changes];
 	char time[40];
 	int n;
 
 	if (o->changes++ == MAX_CHANGES)
-		die("--%s: more than %d changes", name_of(option), MAX_CHANGES);
-	c->kind = option == FAIL ? FAB_FAIL : option == RESTORE ? FAB_RESTORE : FAB_CONVERGE;
+		die("--%s: more than %d changes", name, MAX_CHANGES);
+	c->kind = fail ? FAB_FAIL : converge ? FAB_CONVERGE : FAB_RESTORE;
 	c->a = FAB_ALL_NODES;
-	if (option != CONVERGE)
+	if (!converge)
 		n = sscanf(optarg, "%u-%u@%39s", &c->a, &c->b, time) == 3;
 	else
 		n = sscanf(optarg, "all@%39s", time) == 1 || sscanf(optarg, "%u@%39s", &c->a, time) == 2;
 	if (!n || ccs_parse_unit(time, CCS_UNIT_TIME, &c->at_us) || !(c->at_us < 1e12))
-		die("--%s: '%s' is not %s@TIME", name_of(option), optarg,
-		    option == CONVERGE ? "NODE, or all" : "NODE-NODE");
+		die("--%s: '%s' is not %s@TIME", name, optarg,
+		    converge ? "NODE, or all" : "NODE-NODE");
 }
 
 static void parse_watchdog(struct options *o)
@@ -254,22 +198,23 @@ static void parse_queue(struct options *o)
 	o->conf.queue = o->queue;
 }
 
-static void parse_class(struct options *o, int option)
+static void parse_class(struct options *o)
 {
+	const bool edge = strcmp(name, "edge") == 0;
 	unsigned port, dscp, queue;
 	char tail;
 
 	o->conf.qos = &o->qos;
-	if (option == EDGE && sscanf(optarg, "%5u:%2u:%1u%c", &port, &dscp, &queue, &tail) == 3 &&
+	if (edge && sscanf(optarg, "%5u:%2u:%1u%c", &port, &dscp, &queue, &tail) == 3 &&
 	    port < 65536 && dscp < CCS_QOS_DSCPS && queue < CCS_QOS_QUEUES &&
 	    o->qos.rules < CCS_QOS_RULES)
 		o->qos.rule[o->qos.rules++] = (struct ccs_qos_rule){ port, dscp, queue };
-	else if (option == INSIDE && sscanf(optarg, "%2u:%1u%c", &dscp, &queue, &tail) == 2 &&
+	else if (!edge && sscanf(optarg, "%2u:%1u%c", &dscp, &queue, &tail) == 2 &&
 		 dscp < CCS_QOS_DSCPS && queue < CCS_QOS_QUEUES)
 		o->qos.inside[dscp] = (unsigned char)queue;
 	else
-		die("--%s: '%s' is not %sDSCP:QUEUE", name_of(option), optarg,
-		    option == EDGE ? "PORT:" : "");
+		die("--%s: '%s' is not %sDSCP:QUEUE", name, optarg,
+		    edge ? "PORT:" : "");
 }
 
 /* A packet of the wire: Ethernet with FCS, IPv4, UDP, BTH, ICRC, preamble and gap are 82 bytes. */
@@ -318,121 +263,128 @@ static void set_like_ns3(struct options *o)
 	c->cnp_us = 0;
 }
 
-static void set_text(struct options *o, int option)
+static void parse_buffer(struct options *o)
 {
-	switch (option) {
-	case TOPOLOGY: o->topology = optarg; break;
-	case ROUTES: o->routes = optarg; break;
-	case FLOWS: o->flows = optarg; break;
-	case CC: o->cc = optarg; break;
-	case OUT_JSON: o->json = optarg; break;
-	case FCT: o->fct = optarg; break;
-	case PLOT: o->plot = optarg; break;
-	case SAVE_TOPOLOGY: o->save_topology = optarg; break;
-	case SAVE_FLOWS: o->save_flows = optarg; break;
-	}
+	o->conf.buffer.bytes = strcmp(optarg, "inf") ? bytes(1) : INFINITY;
 }
 
-static void set_buffer(struct fab_buffer *b, int option)
+static void parse_headroom(struct options *o)
 {
-	switch (option) {
-	case BUFFER: b->bytes = strcmp(optarg, "inf") ? bytes(option, 1) : INFINITY; break;
-	case CELL: b->cell = bytes(option, 1); break;
-	case ALPHA: b->alpha = fraction(option); break;
-	case QUEUE_ALPHA: b->queue_alpha = fraction(option); break;
-	case GUARANTEE: b->guarantee = bytes(option, 0); break;
-	case HEADROOM:
-		b->headroom = b->headroom_us = NAN;
-		if (optarg[strcspn(optarg, "s")])
-			b->headroom_us = time_us(option);
-		else
-			b->headroom = bytes(option, 0);
-		break;
-	case T0: b->t0_us = time_us(option); break;
-	case XON: b->hysteresis = bytes(option, 0); break;
-	case PFC:
-		b->pfc = strcmp(optarg, "on") == 0;
-		if (!b->pfc && strcmp(optarg, "off") != 0)
-			die("--pfc: '%s' is neither on nor off", optarg);
-		break;
-	}
+	struct fab_buffer *b = &o->conf.buffer;
+
+	b->headroom = b->headroom_us = NAN;
+	if (optarg[strcspn(optarg, "s")])
+		b->headroom_us = time_us();
+	else
+		b->headroom = bytes(0);
 }
 
-static enum fab_verb parse_verb(void)
+static void parse_verb(struct options *o)
 {
-	static const char *const name[] = { "write", "read", "send" };
+	static const char *const verbs[] = { "write", "read", "send" };
 
-	for (unsigned i = 0; i < sizeof(name) / sizeof(*name); i++)
-		if (strcmp(optarg, name[i]) == 0)
-			return (enum fab_verb)i;
+	for (unsigned i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
+		if (strcmp(optarg, verbs[i]) == 0) {
+			o->verb = (enum fab_verb)i;
+			return;
+		}
 	die("--verb: '%s' is none of write, read and send", optarg);
 }
 
-static void set_hosts(struct options *o, int option)
+/* A timeout of less than a ps would be due at once again, without end. */
+static void parse_rto(struct options *o)
 {
-	struct fab_conf *c = &o->conf;
-
-	switch (option) {
-	case HOSTS:
-		c->shim = strcmp(optarg, "shim") == 0;
-		if (!c->shim && strcmp(optarg, "plain") != 0)
-			die("--hosts: '%s' is neither plain nor shim", optarg);
-		break;
-	case RECOVERY:
-		c->selective = strcmp(optarg, "selective") == 0;
-		if (!c->selective && strcmp(optarg, "go-back-n") != 0)
-			die("--recovery: '%s' is neither go-back-n nor selective", optarg);
-		break;
-	case VERB: o->verb = parse_verb(); break;
-	case NOISE: c->noise_us = time_us(option); break;
-	case SEGMENT: parse_segment(c); break;
-	}
+	o->conf.rto_us = time_us();
+	if (o->conf.rto_us > 0 && o->conf.rto_us < 1e-3)
+		die("--rto: '%s' is less than 1ns; 0 is none", optarg);
 }
 
-static void parse_option(struct options *o, int option)
+static void parse_warmup(struct options *o)
 {
-	struct fab_conf *c = &o->conf;
+	o->conf.warm = (uint64_t)(time_us() * FAB_PS_PER_US);
+}
 
-	switch (option) {
-	case DELAY: o->delay_us = time_us(option); break;
-	case JITTER: o->jitter_us = time_us(option); break;
-	case WARM_UP: c->warm = (uint64_t)(time_us(option) * FAB_PS_PER_US); break;
-	case UNTIL: o->until_us = time_us(option); break;
-	case MESSAGE: o->message = (uint64_t)bytes(option, 1); break;
-	case FOR: o->for_us = time_us(option); break;
-	case BASE_RTT: c->base_rtt_us = time_us(option); break;
-	case MTU: c->wire.payload = (uint32_t)quantity(option, CCS_UNIT_BYTES, 64, 16384); break;
-	case ECN: parse_ecn(o); break;
-	case POLL: parse_poll(o); break;
-	case PRIORITY_CC: parse_priority_cc(o); break;
-	case CNP_TIME: c->cnp_us = time_us(option); break;
-	case ACK_PRIORITY: c->ack_priority = priority(option); break;
-	case CNP_PRIORITY: c->cnp_priority = priority(option); break;
-	case RTO: c->rto_us = none_or_ns(option); break;
-	case LIKE: set_like_ns3(o); break;
-	case FAIL: case RESTORE: case CONVERGE: parse_change(o, option); break;
-	case TTL: c->ttl = (unsigned)quantity(option, CCS_UNIT_NONE, 1, 255); break;
-	case WATCHDOG: parse_watchdog(o); break;
-	case QUEUE: parse_queue(o); break;
-	case EDGE: case INSIDE: parse_class(o, option); break;
-	case DSCP: c->data_dscp = (unsigned)quantity(option, CCS_UNIT_NONE, 0, 63); break;
-	case PRIORITY: o->priority = priority(option); break;
-	case REPEAT: o->repeat = (unsigned)quantity(option, CCS_UNIT_NONE, 1, 1e6); break;
-	case JOBS: o->jobs = (unsigned)quantity(option, CCS_UNIT_NONE, 1, 1024); break;
-	case AGENTS: c->agents = true; break;
-	case TELEMETRY:
-		c->wire.count_received = strcmp(optarg, "received") == 0;
-		if (!c->wire.count_received && strcmp(optarg, "sent") != 0)
-			die("--telemetry: '%s' is neither sent nor received", optarg);
-		break;
-	case HOSTS: case RECOVERY: case VERB: case NOISE: case SEGMENT: set_hosts(o, option); break;
-	case SEED: c->seed = (uint64_t)quantity(option, CCS_UNIT_NONE, 0, 0x1p53); break;
-	case 'q': o->quiet = true; break;
-	case 'h': output_help(options_usage);
-	case '?': fputs("Try 'ccfabric run --help'.\n", stderr); exit(2);
-	case TOPOLOGY: case ROUTES: case FLOWS: case CC: case OUT_JSON: case FCT: case PLOT:
-	case SAVE_TOPOLOGY: case SAVE_FLOWS: set_text(o, option); break;
-	default: set_buffer(&c->buffer, option);
+static void parse_message(struct options *o)
+{
+	o->message = (uint64_t)bytes(1);
+}
+
+static void parse_mtu(struct options *o)
+{
+	o->conf.wire.payload = (uint32_t)quantity(CCS_UNIT_BYTES, 64, 16384);
+}
+
+static void parse_seed(struct options *o)
+{
+	o->conf.seed = (uint64_t)quantity(CCS_UNIT_NONE, 0, 0x1p53);
+}
+
+/* Where the value is put, and what it may be. */
+struct row {
+	const char *name;
+	enum { TEXT, TIME, BYTES, FRACTION, NUMBER, CHOICE, SET, CALL } kind;
+	size_t at;               /* the member of struct options */
+	double least, most;      /* BYTES: least; NUMBER */
+	const char *word[2];     /* CHOICE: the second one is true, or the first with `least` */
+	void (*call)(struct options *o);
+};
+
+#define AT(member) .at = offsetof(struct options, member)
+#define PRIORITIES 0, FAB_PRIORITIES - 1
+
+static const struct row rows[] = {
+	{ "topology", TEXT, AT(topology) }, { "routes", TEXT, AT(routes) },
+	{ "flows", TEXT, AT(flows) }, { "cc", TEXT, AT(cc) }, { "out_json", TEXT, AT(json) },
+	{ "fct", TEXT, AT(fct) }, { "plot", TEXT, AT(plot) },
+	{ "save-topology", TEXT, AT(save_topology) }, { "save-flows", TEXT, AT(save_flows) },
+	{ "delay", TIME, AT(delay_us) }, { "jitter", TIME, AT(jitter_us) },
+	{ "for", TIME, AT(for_us) }, { "until", TIME, AT(until_us) },
+	{ "base-rtt", TIME, AT(conf.base_rtt_us) }, { "cnp", TIME, AT(conf.cnp_us) },
+	{ "noise", TIME, AT(conf.noise_us) }, { "t0", TIME, AT(conf.buffer.t0_us) },
+	{ "cell", BYTES, AT(conf.buffer.cell), 1 }, { "guarantee", BYTES, AT(conf.buffer.guarantee) },
+	{ "xon", BYTES, AT(conf.buffer.hysteresis) }, { "alpha", FRACTION, AT(conf.buffer.alpha) },
+	{ "queue-alpha", FRACTION, AT(conf.buffer.queue_alpha) },
+	{ "ttl", NUMBER, AT(conf.ttl), 1, 255 }, { "dscp", NUMBER, AT(conf.data_dscp), 0, 63 },
+	{ "priority", NUMBER, AT(priority), PRIORITIES },
+	{ "ack-priority", NUMBER, AT(conf.ack_priority), PRIORITIES },
+	{ "cnp-priority", NUMBER, AT(conf.cnp_priority), PRIORITIES },
+	{ "repeat", NUMBER, AT(repeat), 1, 1e6 }, { "jobs", NUMBER, AT(jobs), 1, 1024 },
+	{ "pfc", CHOICE, AT(conf.buffer.pfc), 1, .word = { "on", "off" } },
+	{ "hosts", CHOICE, AT(conf.shim), .word = { "plain", "shim" } },
+	{ "recovery", CHOICE, AT(conf.selective), .word = { "go-back-n", "selective" } },
+	{ "telemetry", CHOICE, AT(conf.wire.count_received), .word = { "sent", "received" } },
+	{ "agents", SET, AT(conf.agents) },
+	{ "mtu", CALL, .call = parse_mtu }, { "message", CALL, .call = parse_message },
+	{ "seed", CALL, .call = parse_seed }, { "warmup", CALL, .call = parse_warmup },
+	{ "rto", CALL, .call = parse_rto }, { "buffer", CALL, .call = parse_buffer },
+	{ "headroom", CALL, .call = parse_headroom }, { "ecn", CALL, .call = parse_ecn },
+	{ "poll", CALL, .call = parse_poll }, { "priority-cc", CALL, .call = parse_priority_cc },
+	{ "like", CALL, .call = set_like_ns3 }, { "verb", CALL, .call = parse_verb },
+	{ "segment", CALL, .call = parse_segment }, { "fail", CALL, .call = parse_change },
+	{ "restore", CALL, .call = parse_change }, { "converge", CALL, .call = parse_change },
+	{ "watchdog", CALL, .call = parse_watchdog }, { "queue", CALL, .call = parse_queue },
+	{ "edge", CALL, .call = parse_class }, { "inside", CALL, .call = parse_class },
+};
+
+enum { ROWS = sizeof(rows) / sizeof(*rows), FIRST_ROW = 256 };
+
+static void parse_option(struct options *o, const struct row *r)
+{
+	void *at = (char *)o + r->at;
+
+	name = r->name;
+	switch (r->kind) {
+	case TEXT: *(const char **)at = optarg; break;
+	case TIME: *(double *)at = time_us(); break;
+	case BYTES: *(double *)at = bytes(r->least); break;
+	case FRACTION: *(double *)at = options_fraction(name, optarg); break;
+	case NUMBER: *(unsigned *)at = (unsigned)quantity(CCS_UNIT_NONE, r->least, r->most); break;
+	case SET: *(bool *)at = true; break;
+	case CALL: r->call(o); break;
+	case CHOICE:
+		if (strcmp(optarg, r->word[0]) != 0 && strcmp(optarg, r->word[1]) != 0)
+			die("--%s: '%s' is neither %s nor %s", name, optarg, r->word[0], r->word[1]);
+		*(bool *)at = (strcmp(optarg, r->word[0]) == 0) == (r->least > 0);
 	}
 }
 
@@ -451,10 +403,19 @@ void options_follow_topology(struct options *o, const struct topology *t)
 
 void options_parse(struct options *o, int argc, char **argv)
 {
+	struct option known[ROWS + 3] = { { "quiet", 0, 0, 'q' }, { "help", 0, 0, 'h' } };
+
+	for (unsigned i = 0; i < ROWS; i++)
+		known[2 + i] = (struct option){ rows[i].name, rows[i].kind != SET, 0, FIRST_ROW + (int)i };
 	set_defaults(o);
 	optind = 0;
 	for (int c; (c = getopt_long(argc, argv, "qh", known, NULL)) != -1;)
-		parse_option(o, c);
+		switch (c) {
+		case 'q': o->quiet = true; break;
+		case 'h': output_help(options_usage);
+		case '?': fputs("Try 'ccfabric run --help'.\n", stderr); exit(2);
+		default: parse_option(o, &rows[c - FIRST_ROW]);
+		}
 	if (optind < argc)
 		die("'%s' is no option", argv[optind]);
 	if (o->repeat > 1 && (o->fct || o->plot || o->save_topology || o->save_flows))

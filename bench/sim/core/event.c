@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "bench/sim/core/event.h"
 
-#include <stdlib.h>
+#include <stddef.h>
 
 #include "bench/sim/core/memory.h"
 
 void event_queue_grow(struct event_queue *q)
 {
-	const uint32_t old = q->capacity, new = old ? 2 * old : 1024;
-
-	q->pool = mem_resized(q->pool, new, sizeof(*q->pool));
-	for (uint32_t i = new - 1; i >= (old ? old : 1); i--) {
-		q->pool[i].next = q->unused;
-		q->unused = i;
-	}
-	q->capacity = new;
+	q->pool = mem_pool(q->pool, &q->capacity, &q->unused, sizeof(*q->pool),
+			   offsetof(struct queued_event, next));
 }
 
 void event_queue_free(struct event_queue *q)

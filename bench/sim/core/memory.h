@@ -27,12 +27,32 @@ static inline void *mem_zeroed(size_t n, size_t size)
 	return mem_checked(calloc(n ? n : 1, size));
 }
 
-/* Zeroes, from the beginning of a cache line on; size is a multiple of one. */
+/* Zeroes, from the beginning of a cache line; n * size is a multiple of one. */
 static inline void *mem_lines(size_t n, size_t size)
 {
 	void *p = mem_checked(n <= SIZE_MAX / size ? aligned_alloc(64, (n ? n : 1) * size) : NULL);
 
 	return memset(p, 0, (n ? n : 1) * size);
+}
+
+/*
+ * A larger copy of an array of *n items, which is freed. The items from number 1 on that are not in
+ * use are linked by the uint32_t at offset `next`, up to a 0; *unused is the first.
+ */
+static inline void *mem_pool(void *items, uint32_t *n, uint32_t *unused, size_t size, size_t next)
+{
+	const uint32_t old = *n ? *n : 1, new = *n ? 2 * *n : 1024;
+	char *larger = mem_lines(new, size);
+
+	if (items)
+		memcpy(larger, items, old * size);
+	free(items);
+	for (uint32_t i = new - 1; i >= old; i--) {
+		memcpy(larger + i * size + next, unused, sizeof(*unused));
+		*unused = i;
+	}
+	*n = new;
+	return larger;
 }
 
 #endif

@@ -9,17 +9,9 @@
 #include <stdlib.h>
 
 #include "cc/advice.h"
+#include "bench/sim/core/agent.h"
 #include "bench/sim/core/memory.h"
 #include "priv.h"
-
-enum { REPEAT = 8, MESSAGE_BYTES = 190 };
-
-/* libshim/agent/telemetry/sampler.c: how much messages may take of the link, and how many they are. */
-#define SHARE_EACH 0.005
-#define SHARE_ALL 0.02
-#define MESSAGES_MOST 50000.0
-#define PERIOD_LEAST_US 200.0
-#define NEWS 0.05
 
 struct agent {
 	struct ccs_advice advice;
@@ -36,11 +28,9 @@ struct agent {
 
 static double period_us(const struct sim *s, uint32_t port)
 {
-	const unsigned hosts = s->agent[port]->hosts;
-	const double one_us = s->port[port].ps_per_byte * MESSAGE_BYTES / FAB_PS_PER_US;
+	const double message_us = s->port[port].ps_per_byte * AGENT_MESSAGE / FAB_PS_PER_US;
 
-	return fmax(fmax(one_us / SHARE_EACH, one_us * hosts / SHARE_ALL),
-		    fmax(1e6 * hosts / MESSAGES_MOST, PERIOD_LEAST_US));
+	return agent_period_us(message_us, s->agent[port]->hosts);
 }
 
 static struct ccs_advice_port reading(const struct sim *s, uint32_t port)
@@ -57,20 +47,15 @@ static struct ccs_advice_port reading(const struct sim *s, uint32_t port)
 static void send_message(struct sim *s, uint32_t port, uint32_t flow, double rate)
 {
 	const struct agent *a = s->agent[port];
-	const uint32_t i = new_packet(s), record = new_record(s);
+	const uint32_t i = new_control(s, &s->flow[flow], ADVICE), record = new_record(s);
 	struct packet *k = &s->packet[i];
 
 	s->record[record].hop[0] = a->record;
 	s->record[record].n = a->record.capacity > 0;
 	k->record = record;
-	k->flow = flow;
 	k->seq = (uint64_t)rate;
 	k->payload = (uint16_t)(a->flows < UINT16_MAX ? a->flows : UINT16_MAX);
-	k->kind = ADVICE;
-	k->ttl = (uint8_t)s->conf->ttl;
-	k->priority = (uint8_t)s->conf->cnp_priority;
-	k->dscp = FAB_CNP_DSCP;
-	k->len = MESSAGE_BYTES;
+	k->len = AGENT_MESSAGE;
 	port_put(s, port ^ 1, i);
 }
 
@@ -105,7 +90,7 @@ static void send_to_all(struct sim *s, uint32_t port, double rate, bool really)
 
 static void set_reading(struct sim *s, uint32_t port)
 {
-	s->agent[port]->due = s->now + (uint64_t)(period_us(s, port) * FAB_PS_PER_US);
+	s->agent[port]->due = s->now + ps_of(period_us(s, port));
 	set_event(s, s->agent[port]->due, RECORD, port);
 }
 
@@ -113,8 +98,8 @@ void agent_read(struct sim *s, uint32_t port)
 {
 	struct agent *a = s->agent[port];
 	const struct ccs_advice_port now = reading(s, port);
+	const uint64_t repeat = ps_of(AGENT_REPEAT * period_us(s, port));
 	double rate;
-	const uint64_t repeat = (uint64_t)(REPEAT * period_us(s, port) * FAB_PS_PER_US);
 
 	if (s->now < a->due && (!a->advice.trying || ccs_advice_wait_ns(&a->advice, &now) > 0))
 		return;
@@ -122,7 +107,7 @@ void agent_read(struct sim *s, uint32_t port)
 	a->record = (struct ccs_cc_hop){
 		.ts_ns = now.now_ns, .tx_bytes = now.bytes, .capacity = now.capacity,
 	};
-	send_to_all(s, port, rate, fabs(rate - a->sent) > NEWS * a->sent ||
+	send_to_all(s, port, rate, fabs(rate - a->sent) > AGENT_CHANGE * a->sent ||
 				   s->now >= a->sent_at + repeat || !s->conf->advise);
 	if (a->flows && s->now >= a->due)
 		set_reading(s, port);
@@ -134,10 +119,10 @@ void agent_message(struct sim *s, const struct packet *k)
 	const struct agent *a = s->agent[reached->agent_port];
 
 	for (uint32_t at = a->first; at; at = s->flow[at - 1].next_inbound) {
-		const struct flow *f = &s->flow[at - 1];
+		struct flow *f = &s->flow[at - 1];
 
-		if (f->src == reached->src && !flow_is_done(f))
-			f->driver->advice(s, at - 1, k);
+		if (f->src == reached->src && !flow_is_done(f) && f->driver->advice)
+			f->driver->advice(s, f, k);
 	}
 }
 
@@ -161,11 +146,11 @@ void agent_join(struct sim *s, uint32_t port, uint32_t flow)
 	now = reading(s, port);
 	rate = ccs_advice_join(&a->advice, &now, 1);
 	send_message(s, port, flow, rate);
-	if (rate < a->sent * (1 - NEWS))
+	if (rate < a->sent * (1 - AGENT_CHANGE))
 		send_to_all(s, port, rate, true);
 	a->sent = fmax(a->sent, rate);
 	if (a->advice.trying)
-		set_event(s, s->now + (uint64_t)(1e3 * ccs_advice_wait_ns(&a->advice, &now)) + FAB_PS_PER_US,
+		set_event(s, s->now + ps_of(ccs_advice_wait_ns(&a->advice, &now) / 1e3 + 1),
 			  RECORD, port);
 }
 

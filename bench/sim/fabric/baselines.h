@@ -2,10 +2,13 @@
 #ifndef BENCH_SIM_BASELINES_H
 #define BENCH_SIM_BASELINES_H
 /*
- * Algorithms to compare with, beside those of libshim/cc: TCP (driver_tcp.h), receivers' credits as in EQDS
- * (driver_credit.c), and a window as Ultra Ethernet's NSCC has (driver_nscc.c). Of these only the name, the
- * parameters and what they need are defined; a driver for each does the rest.
+ * Algorithms to compare with, beside the algorithms of libshim/cc: TCP (driver_tcp.c), which is
+ * Reno, whose packets switches drop where they would mark others, and DCTCP; receivers' credits as
+ * in EQDS (driver_credit.c); and a window as Ultra Ethernet's NSCC has (driver_nscc.c). The
+ * algorithms have a name, parameters and needs; a driver for each does the rest.
  */
+#include <math.h>
+
 #include "cc/cc.h"
 
 struct driver;
@@ -19,6 +22,9 @@ const struct driver *fab_baseline(const struct ccs_cc_spec *spec);
 bool fab_cc_parse(struct ccs_cc_spec *spec, const char *text, char *err, size_t len);
 
 /* The value of a parameter: as given, or the default. */
-double fab_param(const struct ccs_cc_spec *spec, unsigned i);
+static inline double fab_param(const struct ccs_cc_spec *spec, unsigned i)
+{
+	return isnan(spec->given[i]) ? spec->ops->params[i].def : spec->given[i];
+}
 
 #endif

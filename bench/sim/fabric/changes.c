@@ -28,7 +28,7 @@ void changes_init(struct sim *s)
 static void fail(struct sim *s, uint32_t port)
 {
 	for (unsigned q = 0; q < QUEUES; q++)
-		port_flush(s, port, q, &s->result->drops_link);
+		port_flush(s, port, q, &s->result->drops.link);
 	s->port[port].down = true;
 	s->port[port].paused = 0;
 }
@@ -76,8 +76,9 @@ static void apply(struct sim *s, const struct fab_change *c)
 		switch_restore(s, port);
 }
 
-void changes_apply(struct sim *s)
+void changes_apply(struct sim *s, uint32_t number)
 {
+	(void)number;
 	while (s->changes < s->conf->changes && s->conf->change[s->changes].at <= s->now)
 		apply(s, &s->conf->change[s->changes++]);
 	if (s->changes == s->conf->changes)

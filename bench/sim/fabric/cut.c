@@ -6,15 +6,14 @@
 static bool arrives(const struct sim *s, uint32_t flow, bool back)
 {
 	const struct flow *f = &s->flow[flow];
-	const struct packet k = { .flow = flow, .kind = back ? ACK : DATA };
 	uint32_t port = back ? f->port_back : f->port;
 
-	for (unsigned hops = 0; port != NO_PORT && !s->port[port].down; hops++) {
+	for (unsigned hops = 0; port != FAB_NO_PORT && !s->port[port].down; hops++) {
 		if (s->port[port].to_host)
 			return true;
 		if (hops == s->conf->ttl)
 			return false;
-		port = switch_look_up(s, s->port[port].peer, &k);
+		port = switch_look_up(s, s->port[port].peer, f, back);
 	}
 	return false;
 }
@@ -58,18 +57,19 @@ void cut_begin(struct sim *s)
 
 /* Over: nothing was acknowledged since the last time, and flows that are not cut have nothing to
  * send. They may wait for data of some that are. */
-void cut_check(struct sim *s)
+void cut_check(struct sim *s, uint32_t number)
 {
 	bool others = s->started < s->conf->flows->n;
 	uint64_t acked = 0;
 
+	(void)number;
 	for (unsigned i = 0; i < s->conf->flows->n && !others; i++) {
 		const struct flow *f = &s->flow[i];
 
 		if (flow_is_done(f))
 			continue;
 		acked += f->snd_una;
-		others = !is_cut(s, i) && flow_ready(s, i) > f->snd_una;
+		others = !is_cut(s, i) && flow_ready(s, f) > f->snd_una;
 	}
 	if (!others && acked == s->cut_acked) {
 		s->over = true;

@@ -66,22 +66,6 @@ void credits_free(struct sim *s)
 	free(s->credits);
 }
 
-static void send_small(struct sim *s, uint32_t port, uint32_t flow, enum kind kind, uint64_t bytes)
-{
-	const uint32_t i = new_packet(s);
-	struct packet *k = &s->packet[i];
-
-	k->flow = flow;
-	k->kind = (uint8_t)kind;
-	k->seq = bytes;
-	k->ttl = (uint8_t)s->conf->ttl;
-	k->priority = (uint8_t)s->conf->cnp_priority;
-	k->dscp = FAB_CNP_DSCP;
-	k->sent = s->now;
-	k->len = (uint16_t)s->conf->wire.cnp;
-	port_put(s, port, i);
-}
-
 /* -- the receiver ---------------------------------------------------------------------------- */
 
 static double credit_ps(const struct sim *s, uint32_t port, uint32_t flow, double bytes)
@@ -150,7 +134,7 @@ void credits_give(struct sim *s, uint32_t port)
 			continue;
 		a->given += left < s->conf->wire.payload ? left : s->conf->wire.payload;
 		g->next_at = s->now + (uint64_t)credit_ps(s, port, flow, s->conf->wire.payload);
-		send_small(s, port ^ 1, flow, CREDIT, a->given);
+		send_control(s, port ^ 1, &s->flow[flow], CREDIT, a->given);
 		list(s, port, flow);
 		break;
 	}
@@ -163,7 +147,7 @@ static void charge(struct sim *s, uint32_t port, uint32_t flow)
 	const struct flow *f = &s->flow[flow];
 	struct account *a = &s->credits->account[flow];
 	struct giver *g = &s->credits->giver[port];
-	const uint64_t rtt = (uint64_t)(f->base_us * FAB_PS_PER_US);
+	const uint64_t rtt = ps_of(f->base_us);
 	const uint64_t before = s->now > rtt ? s->now - rtt : 0;
 
 	if (f->eqds->granted <= a->given)
@@ -175,12 +159,12 @@ static void charge(struct sim *s, uint32_t port, uint32_t flow)
 }
 
 /* Each packet says how much its flow may send, and has to. */
-static void received(struct sim *s, uint32_t port, uint32_t flow)
+static void received(struct sim *s, uint32_t port, struct flow *f)
 {
 	credits_of(s);
-	if (!flow_is_done(&s->flow[flow])) {
-		charge(s, port, flow);
-		list(s, port, flow);
+	if (!flow_is_done(f)) {
+		charge(s, port, flow_number(s, f));
+		list(s, port, flow_number(s, f));
 		set_giver(s, port);
 	}
 }
@@ -192,12 +176,12 @@ void credits_receive(struct sim *s, uint32_t port, const struct packet *k)
 	if (flow_is_done(f))
 		return;
 	if (k->kind == ASK) {
-		received(s, port, k->flow);
+		received(s, port, f);
 		return;
 	}
 	if (k->seq > f->eqds->granted)
 		f->eqds->granted = k->seq;
-	flow_update(s, k->flow);
+	flow_update(s, f);
 }
 
 /* -- the sender ------------------------------------------------------------------------------ */
@@ -210,43 +194,31 @@ static bool may_send(const struct sim *s, const struct flow *f, bool lost)
 
 /* A flow that had nothing more to send may have a window under way without credit. If that is used,
  * it asks for credit, else its packets do. */
-static void ready(struct sim *s, uint32_t flow)
+static void ready(struct sim *s, struct flow *f)
 {
-	struct flow *f = &s->flow[flow];
 	const struct ccs_cc_path path = flow_path(s, f);
 	const double window = path.line_rate / 8e6 * path.base_rtt_us *
 			      fab_param(algorithm_of(s, f->spec->priority), WINDOW);
 	const uint64_t until = f->snd_una + (uint64_t)fmax(window, s->conf->wire.payload);
 	const bool idle = f->snd_nxt == f->posted;
 
-	f->posted = flow_ready(s, flow);
+	f->posted = flow_ready(s, f);
 	if (idle && until > f->eqds->granted)
 		f->eqds->granted = until < f->posted ? until : f->posted;
 	if (f->snd_nxt < f->posted && f->snd_nxt >= f->eqds->granted)
-		send_small(s, f->port, flow, ASK, 0);
-	flow_update(s, flow);
+		send_control(s, f->port, f, ASK, 0);
+	flow_update(s, f);
 }
 
-static void start(struct sim *s, uint32_t flow)
-{
-	s->flow[flow].eqds = mem_zeroed(1, sizeof(struct eqds));
-	ready(s, flow);
-}
-
-static void ack(struct sim *s, uint32_t flow, const struct packet *k, uint32_t acked)
+static void ack(struct sim *s, struct flow *f, const struct packet *k, uint32_t acked)
 {
 	(void)k;
 	(void)acked;
-	flow_update(s, flow);
-}
-
-static void stop(struct flow *f)
-{
-	free(f->eqds);
-	f->eqds = NULL;
+	flow_update(s, f);
 }
 
 const struct driver credit_driver = {
-	start, may_send, driver_due_now, driver_sent_nothing, ack, flow_update, flow_update,
-	driver_no_advice, flow_update, stop, ready, received,
+	.size = sizeof(struct eqds), .start = ready, .may_send = may_send, .ack = ack,
+	.cnp = flow_update, .loss = flow_update, .timer = flow_update, .ready = ready,
+	.received = received,
 };

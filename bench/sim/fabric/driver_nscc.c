@@ -12,10 +12,8 @@
  * ccfabric does not: a flow has one path.
  */
 #include <math.h>
-#include <stdlib.h>
 
 #include "baselines.h"
-#include "bench/sim/core/memory.h"
 #include "priv.h"
 
 enum { TARGET, GAMMA, PROPORTIONAL, FAIR, FAST, ADAPT, WINDOW, PARAMS };
@@ -57,13 +55,12 @@ static bool may_send(const struct sim *s, const struct flow *f, bool lost)
 	return lost || flight <= 0 || flight + f->nscc->packet <= f->nscc->cwnd;
 }
 
-static void start(struct sim *s, uint32_t flow)
+static void start(struct sim *s, struct flow *f)
 {
-	struct flow *f = &s->flow[flow];
 	const struct ccs_cc_spec *spec = algorithm_of(s, f->spec->priority);
 	const struct ccs_cc_path path = flow_path(s, f);
 	const double bdp = path.line_rate / 8e6 * path.base_rtt_us;
-	struct nscc *n = f->nscc = mem_zeroed(1, sizeof(*n));
+	struct nscc *n = f->nscc;
 	const double scale = bdp / REFERENCE_BDP * s->conf->wire.payload;
 
 	for (unsigned i = 0; i < PARAMS; i++)
@@ -74,13 +71,7 @@ static void start(struct sim *s, uint32_t flow)
 	n->proportional = n->given[PROPORTIONAL] * scale;
 	n->fair = n->given[FAIR] * scale;
 	n->most = n->cwnd = fmax(n->given[WINDOW] * bdp, n->packet);
-	f->posted = flow_ready(s, flow);
-	flow_update(s, flow);
-}
-
-static uint64_t later(const struct sim *s, double us)
-{
-	return s->now + (uint64_t)(us * FAB_PS_PER_US);
+	flow_post(s, f);
 }
 
 /* Far above the target, the window becomes what a round trip with the target's delay delivered. */
@@ -89,10 +80,10 @@ static bool adapt(const struct sim *s, struct nscc *n, double delay_us, uint32_t
 	n->delivered += acked;
 	if (s->now < n->adapt_at)
 		return false;
-	n->adapt_at = later(s, n->base_us + n->target_us);
+	n->adapt_at = s->now + ps_of(n->base_us + n->target_us);
 	if (mark && delay_us > n->given[ADAPT] * n->target_us && n->delivered < n->cwnd) {
 		n->cwnd = n->delivered;
-		n->cut_at = later(s, n->base_us + delay_us);
+		n->cut_at = s->now + ps_of(n->base_us + delay_us);
 		n->delivered = 0;
 		return true;
 	}
@@ -118,14 +109,13 @@ static void decrease(const struct sim *s, struct nscc *n)
 	if (s->now < n->cut_at || n->delay_us <= n->target_us)
 		return;
 	n->cwnd *= fmax(0.5, 1 - n->given[GAMMA] * (n->delay_us - n->target_us) / n->delay_us);
-	n->cut_at = later(s, n->base_us);
+	n->cut_at = s->now + ps_of(n->base_us);
 }
 
-static void ack(struct sim *s, uint32_t flow, const struct packet *k, uint32_t acked)
+static void ack(struct sim *s, struct flow *f, const struct packet *k, uint32_t acked)
 {
-	struct flow *f = &s->flow[flow];
 	struct nscc *n = f->nscc;
-	const double delay_us = fmax(0, (double)(s->now - k->sent) / FAB_PS_PER_US - n->base_us);
+	const double delay_us = fmax(0, us_of(s->now - k->sent) - n->base_us);
 
 	n->delay_us += fmin(1, acked / n->cwnd) * (delay_us - n->delay_us);
 	if (k->ce)
@@ -137,16 +127,10 @@ static void ack(struct sim *s, uint32_t flow, const struct packet *k, uint32_t a
 			decrease(s, n);
 	}
 	n->cwnd = fmin(fmax(n->cwnd, n->packet), n->most);
-	flow_update(s, flow);
-}
-
-static void stop(struct flow *f)
-{
-	free(f->nscc);
-	f->nscc = NULL;
+	flow_update(s, f);
 }
 
 const struct driver nscc_driver = {
-	start, may_send, driver_due_now, driver_sent_nothing, ack, flow_update, flow_update,
-	driver_no_advice, flow_update, stop, driver_ready, NULL,
+	.size = sizeof(struct nscc), .echoes = true, .start = start, .may_send = may_send, .ack = ack,
+	.cnp = flow_update, .loss = flow_update, .timer = flow_update, .ready = flow_post,
 };

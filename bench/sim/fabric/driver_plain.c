@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The driver with the algorithm alone: a flow is paced at its rate, within its window. */
 #include <math.h>
-#include <stdlib.h>
 
-#include "bench/sim/core/memory.h"
 #include "priv.h"
 
 /* An algorithm's time begins at 1 us, when it starts. */
 static double cc_us(const struct sim *s)
 {
-	return (double)(s->now - s->result->begin) / FAB_PS_PER_US + 1;
+	return us_of(s->now - s->result->begin) + 1;
 }
 
 /* If marks control the rate, only the shim limits the window, and NICs do not. */
@@ -64,27 +62,25 @@ static void sent(struct sim *s, struct flow *f, uint32_t bytes)
 		f->cc->ops->on_send(f->cc, cc_us(s), bytes);
 }
 
-static void follow(struct sim *s, uint32_t flow)
+static void follow(struct sim *s, struct flow *f)
 {
-	const double us = s->flow[flow].cc->out.timer_us - 1;
+	const double us = f->cc->out.timer_us - 1;
 
 	if (us < 1e12) {
 		const uint64_t at = s->result->begin + (uint64_t)ceil(us * FAB_PS_PER_US);
 
-		flow_set_timer(s, flow, s->conf->wire.whole_ns ? (at + 999) / 1000 * 1000 : at);
+		flow_set_timer(s, f, s->conf->wire.whole_ns ? (at + 999) / 1000 * 1000 : at);
 	}
-	flow_update(s, flow);
+	flow_update(s, f);
 }
 
-static void start(struct sim *s, uint32_t flow)
+static void start(struct sim *s, struct flow *f)
 {
-	struct flow *f = &s->flow[flow];
 	const struct ccs_cc_path path = flow_path(s, f);
 
-	f->posted = flow_ready(s, flow);
-	f->cc = mem_zeroed(1, sizeof(*f->cc));
+	f->posted = flow_ready(s, f);
 	ccs_cc_start(f->cc, algorithm_of(s, f->spec->priority), &path);
-	follow(s, flow);
+	follow(s, f);
 }
 
 /* The acknowledged bytes in whole segments: the algorithm gets an RTT per segment. */
@@ -105,15 +101,14 @@ static double sending_us(const struct sim *s, const struct flow *f, uint32_t byt
 	return s->conf->wire.whole_rtt && !s->conf->segment ? 0 : 8e6 * bytes / f->cc->path.line_rate;
 }
 
-static void ack(struct sim *s, uint32_t flow, const struct packet *k, uint32_t new)
+static void ack(struct sim *s, struct flow *f, const struct packet *k, uint32_t new)
 {
-	struct flow *f = &s->flow[flow];
 	const struct record *r = k->record ? &s->record[k->record] : NULL;
 	const uint32_t acked = completed(s, f, new);
 	const double own_us = acked ? sending_us(s, f, acked) : 0;
 	const struct ccs_cc_ack a = {
 		.now_us = cc_us(s),
-		.rtt_us = fmax(1e-3, (double)(s->now - k->sent) / FAB_PS_PER_US - own_us),
+		.rtt_us = fmax(1e-3, us_of(s->now - k->sent) - own_us),
 		.bytes = acked, .inflight = (double)(f->snd_nxt - f->snd_una),
 		.ack_seq = f->snd_una, .snd_nxt = f->snd_nxt,
 		.hops = r ? r->hop : NULL, .nhops = r ? r->n : 0, .path = 1,
@@ -124,33 +119,32 @@ static void ack(struct sim *s, uint32_t flow, const struct packet *k, uint32_t n
 		f->cc->ops->on_ack(f->cc, &a);
 	if (k->ce && f->cc->ops->on_cnp)
 		f->cc->ops->on_cnp(f->cc, a.now_us);
-	follow(s, flow);
+	follow(s, f);
 }
 
-static void cnp(struct sim *s, uint32_t flow)
+static void cnp(struct sim *s, struct flow *f)
 {
-	struct ccs_cc *cc = s->flow[flow].cc;
+	struct ccs_cc *cc = f->cc;
 
 	ccs_cc_advance(cc, cc_us(s));
 	if (cc->ops->on_cnp)
 		cc->ops->on_cnp(cc, cc_us(s));
-	follow(s, flow);
+	follow(s, f);
 }
 
-static void loss(struct sim *s, uint32_t flow)
+static void loss(struct sim *s, struct flow *f)
 {
-	struct ccs_cc *cc = s->flow[flow].cc;
+	struct ccs_cc *cc = f->cc;
 
 	ccs_cc_advance(cc, cc_us(s));
 	if (cc->ops->on_loss)
 		cc->ops->on_loss(cc, cc_us(s));
-	follow(s, flow);
+	follow(s, f);
 }
 
 /* Advice is an acknowledgement of 0 bytes (<ccshim/cc.h>). */
-static void advice(struct sim *s, uint32_t flow, const struct packet *k)
+static void advice(struct sim *s, struct flow *f, const struct packet *k)
 {
-	struct flow *f = &s->flow[flow];
 	const struct record *r = &s->record[k->record];
 	const struct ccs_cc_ack a = {
 		.now_us = cc_us(s), .inflight = (double)(f->snd_nxt - f->snd_una),
@@ -160,21 +154,16 @@ static void advice(struct sim *s, uint32_t flow, const struct packet *k)
 
 	ccs_cc_advance(f->cc, a.now_us);
 	f->cc->ops->on_ack(f->cc, &a);
-	follow(s, flow);
+	follow(s, f);
 }
 
-static void timer(struct sim *s, uint32_t flow)
+static void timer(struct sim *s, struct flow *f)
 {
-	ccs_cc_advance(s->flow[flow].cc, cc_us(s));
-	follow(s, flow);
-}
-
-static void stop(struct flow *f)
-{
-	free(f->cc);
-	f->cc = NULL;
+	ccs_cc_advance(f->cc, cc_us(s));
+	follow(s, f);
 }
 
 const struct driver plain_driver = {
-	start, may_send, due, sent, ack, cnp, loss, advice, timer, stop, driver_ready, NULL,
+	.size = sizeof(struct ccs_cc), .start = start, .may_send = may_send, .due = due, .sent = sent,
+	.ack = ack, .cnp = cnp, .loss = loss, .advice = advice, .timer = timer, .ready = flow_post,
 };

@@ -5,12 +5,10 @@
  * open already, each packet is acknowledged at once, and acknowledgements carry its mark and the time
  * at which it was sent. Frames have the sizes of those of RDMA.
  */
-#include "driver_tcp.h"
+#include "baselines.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-#include "bench/sim/core/memory.h"
 #include "priv.h"
 
 enum { WINDOW, MIN_RTO, GAIN };
@@ -33,11 +31,6 @@ const struct ccs_cc_ops fab_dctcp = {
 	.name = "dctcp", .doc = "TCP with windows by the share of marks", .needs = CCS_NEEDS_CNP,
 	.params = params, .nparams = GAIN + 1,
 };
-
-bool fab_is_tcp(const struct ccs_cc_spec *spec)
-{
-	return spec->ops == &fab_reno || spec->ops == &fab_dctcp;
-}
 
 struct tcp {
 	double mss, cwnd, ssthresh; /* bytes */
@@ -106,8 +99,8 @@ static void measure(struct tcp *t, double rtt_us)
 
 static void restart_timer(struct sim *s, struct flow *f)
 {
-	f->tcp->rto_at = s->now + (uint64_t)(f->tcp->rto_us * FAB_PS_PER_US);
-	flow_set_timer(s, (uint32_t)(f - s->flow), f->tcp->rto_at);
+	f->tcp->rto_at = s->now + ps_of(f->tcp->rto_us);
+	flow_set_timer(s, f, f->tcp->rto_at);
 }
 
 static void sent(struct sim *s, struct flow *f, uint32_t bytes)
@@ -146,35 +139,32 @@ static void time_out(struct sim *s, struct flow *f)
 }
 
 /* The timer is not moved with each acknowledgement: what is due later is set again. */
-static void timer(struct sim *s, uint32_t flow)
+static void timer(struct sim *s, struct flow *f)
 {
-	struct flow *f = &s->flow[flow];
-
 	if (f->tcp->rto_at == NEVER)
 		return;
 	if (s->now < f->tcp->rto_at)
-		flow_set_timer(s, flow, f->tcp->rto_at);
+		flow_set_timer(s, f, f->tcp->rto_at);
 	else
 		time_out(s, f);
-	flow_update(s, flow);
+	flow_update(s, f);
 }
 
 /* -- windows --------------------------------------------------------------------------------- */
 
-static void start(struct sim *s, uint32_t flow)
+static void start(struct sim *s, struct flow *f)
 {
-	struct flow *f = &s->flow[flow];
 	const struct ccs_cc_spec *spec = algorithm_of(s, f->spec->priority);
-	struct tcp *t = f->tcp = mem_zeroed(1, sizeof(*t));
+	struct tcp *t = f->tcp;
 
 	*t = (struct tcp){
 		.mss = s->conf->wire.payload, .cwnd = fab_param(spec, WINDOW) * s->conf->wire.payload,
 		.ssthresh = INFINITY, .srtt_us = f->base_us, .rttvar_us = f->base_us / 2,
-		.min_rto_us = fab_param(spec, MIN_RTO), .rto_at = NEVER, .alpha = 1, .gain = spec->ops == &fab_dctcp ? fab_param(spec, GAIN) : 0,
+		.min_rto_us = fab_param(spec, MIN_RTO), .rto_at = NEVER,
+		.alpha = 1, .gain = spec->ops == &fab_dctcp ? fab_param(spec, GAIN) : 0,
 	};
 	t->rto_us = fmax(t->min_rto_us, 3 * f->base_us);
-	f->posted = flow_ready(s, flow);
-	flow_update(s, flow);
+	flow_post(s, f);
 }
 
 static void note_received(struct flow *f, const struct packet *k)
@@ -245,13 +235,12 @@ static void find_lost_again(const struct sim *s, struct flow *f, const struct pa
 	}
 }
 
-static void ack(struct sim *s, uint32_t flow, const struct packet *k, uint32_t acked)
+static void ack(struct sim *s, struct flow *f, const struct packet *k, uint32_t acked)
 {
-	struct flow *f = &s->flow[flow];
 	struct tcp *t = f->tcp;
 	const double flight = (double)(f->snd_nxt - f->snd_una + acked);
 
-	measure(t, (double)(s->now - k->sent) / FAB_PS_PER_US);
+	measure(t, us_of(s->now - k->sent));
 	note_received(f, k);
 	if (f->snd_una >= f->recover_until) {
 		f->recover_until = 0;
@@ -270,22 +259,11 @@ static void ack(struct sim *s, uint32_t flow, const struct packet *k, uint32_t a
 		t->rto_at = NEVER;
 	else if (acked)
 		restart_timer(s, f);
-	flow_update(s, flow);
-}
-
-static void ignore(struct sim *s, uint32_t flow)
-{
-	(void)s;
-	(void)flow;
-}
-
-static void stop(struct flow *f)
-{
-	free(f->tcp);
-	f->tcp = NULL;
+	flow_update(s, f);
 }
 
 const struct driver tcp_driver = {
-	start, may_send, driver_due_now, sent, ack, ignore, ignore, driver_no_advice, timer, stop,
-	driver_ready, NULL,
+	.size = sizeof(struct tcp), .is_tcp = true, .echoes = true, .start = start,
+	.may_send = may_send, .sent = sent, .ack = ack, .cnp = flow_update, .loss = flow_update,
+	.timer = timer, .ready = flow_post,
 };

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/hist.h"
 #include "cc/cc.h"
 #include "fabric/qos.h"
 #include "fabric/red.h"
@@ -149,20 +150,29 @@ struct fab_series {
 	uint64_t interval;       /* ps */
 };
 
+struct fab_flow_result {
+	uint64_t fct;            /* ps; UINT64_MAX: not done */
+	uint64_t ideal;          /* the same in an empty network */
+	uint64_t acked;          /* bytes */
+	double rtt_us;           /* the mean; NAN: not known */
+};
+
+/* Data packets that were dropped. */
+struct fab_drops {
+	uint64_t ingress, egress, route, ttl, link, watchdog;
+	uint64_t red;            /* instead of marks */
+	uint64_t lossless;       /* part of these: lossless packets, for lack of buffer */
+};
+
 struct fab_result {
-	uint64_t *fct;           /* per flow, ps; UINT64_MAX: not done */
-	uint64_t *ideal;         /* the same in an empty network */
-	uint64_t *flow_acked;    /* bytes of each */
-	double *rtt_us;          /* the mean of each; NAN: not known */
+	struct fab_flow_result *flow; /* by id */
 	struct fab_port_result *port; /* two of each link */
 	uint64_t begin, end;     /* first start, last event */
 	uint64_t events, hops;   /* hops: packets over links */
 	uint64_t acked;          /* bytes of flows */
 	uint64_t sent, received, dropped, under_way; /* data packets */
 	uint64_t dropped_control; /* acknowledgements, CNPs and agents' messages */
-	uint64_t drops_ingress, drops_egress, drops_route, drops_ttl, drops_link, drops_watchdog;
-	uint64_t drops_red;      /* instead of marks */
-	uint64_t drops_lossless; /* part of these: lossless packets, for lack of buffer */
+	struct fab_drops drops;  /* the reasons of `dropped` */
 	uint64_t storms;         /* times that the watchdog acted */
 	uint64_t deadlock_at;    /* ps, when the first one was seen, or UINT64_MAX */
 	unsigned deadlocked;     /* ports that are in one in the end */
@@ -174,7 +184,7 @@ struct fab_result {
 	unsigned done;           /* flows */
 	unsigned cut;            /* flows for whose end the run does not wait: they have no path */
 	struct fab_series series; /* if conf->series is set */
-	struct fab_delays *delays; /* if conf->delays is */
+	struct ccs_hist *delays; /* ns, if conf->delays is */
 };
 
 /* False with a sentence in err if a switch's buffer is less than its ports' guarantees and headroom;

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Hosts: NICs in which flows take turns, retransmission, and receivers. */
-#include "delays.h"
 #include "bench/sim/core/memory.h"
 #include "priv.h"
-
-static uint64_t us_to_ps(double us)
-{
-	return (uint64_t)(us * FAB_PS_PER_US);
-}
 
 /* -- the sender ------------------------------------------------------------------------------ */
 
@@ -31,7 +25,9 @@ static bool may_send(const struct sim *s, const struct flow *f)
 {
 	const bool lost = find_hole(f) != NEVER;
 
-	return (lost || f->snd_nxt < f->posted) && f->driver->may_send(s, f, lost);
+	if (!lost && f->snd_nxt >= f->posted)
+		return false;
+	return !f->driver->may_send || f->driver->may_send(s, f, lost);
 }
 
 /* The end of the bytes of r that are of one message. */
@@ -59,43 +55,45 @@ static struct fab_range next_bytes(struct sim *s, struct flow *f)
 	return r;
 }
 
-static void set_due(struct sim *s, uint32_t flow, uint64_t at)
+static void set_due(struct sim *s, struct flow *f, uint64_t at)
 {
-	struct flow *f = &s->flow[flow];
-
 	f->state = TIMED;
 	if (at < f->due_at) {
 		f->due_at = at;
-		set_event(s, at, DUE, flow);
+		set_event(s, at, DUE, flow_number(s, f));
 	}
 }
 
-static void append(struct sim *s, uint32_t flow)
+static void append(struct sim *s, struct flow *f)
 {
-	struct flow *f = &s->flow[flow];
+	const uint32_t number = flow_number(s, f);
 	struct port *p = &s->port[f->port];
 
 	f->state = SENDING;
 	f->next = 0;
 	if (p->flows++)
-		s->flow[p->sending.last].next = flow;
+		s->flow[p->sending.last].next = number;
 	else
-		p->sending.first = flow;
-	p->sending.last = flow;
+		p->sending.first = number;
+	p->sending.last = number;
 }
 
-static uint32_t take(struct sim *s, struct port *p)
+static struct flow *take(struct sim *s, struct port *p)
 {
-	const uint32_t flow = p->sending.first;
+	struct flow *f = &s->flow[p->sending.first];
 
-	p->sending.first = s->flow[flow].next;
+	p->sending.first = f->next;
 	p->flows--;
-	return flow;
+	return f;
 }
 
-void flow_update(struct sim *s, uint32_t flow)
+static uint64_t due(const struct sim *s, const struct flow *f)
 {
-	struct flow *f = &s->flow[flow];
+	return f->driver->due ? f->driver->due(s, f) : 0;
+}
+
+void flow_update(struct sim *s, struct flow *f)
+{
 	uint64_t at;
 
 	if (f->state == SENDING)
@@ -104,12 +102,12 @@ void flow_update(struct sim *s, uint32_t flow)
 		f->state = BLOCKED;
 		return;
 	}
-	at = f->driver->due(s, f);
+	at = due(s, f);
 	if (at > s->now) {
-		set_due(s, flow, at);
+		set_due(s, f, at);
 		return;
 	}
-	append(s, flow);
+	append(s, f);
 	port_kick(s, f->port);
 }
 
@@ -121,15 +119,14 @@ static uint64_t segment_start(const struct sim *s, struct flow *f, uint64_t byte
 	return f->segment_at;
 }
 
-static void send_packet(struct sim *s, uint32_t port, uint32_t flow)
+static void send_packet(struct sim *s, uint32_t port, struct flow *f)
 {
-	struct flow *f = &s->flow[flow];
 	const struct fab_wire *w = &s->conf->wire;
 	const struct fab_range bytes = next_bytes(s, f);
 	const uint32_t i = new_packet(s);
 	struct packet *k = &s->packet[i];
 
-	k->flow = flow;
+	k->flow = flow_number(s, f);
 	k->seq = bytes.from;
 	k->payload = (uint16_t)(bytes.to - bytes.from);
 	k->kind = DATA;
@@ -143,7 +140,8 @@ static void send_packet(struct sim *s, uint32_t port, uint32_t flow)
 	if (f->telemetry)
 		s->packet[i].record = new_record(s);
 	s->result->sent++;
-	f->driver->sent(s, f, k->payload);
+	if (f->driver->sent)
+		f->driver->sent(s, f, k->payload);
 	port_send(s, port, i);
 }
 
@@ -153,44 +151,41 @@ bool host_send(struct sim *s, uint32_t port)
 	struct port *p = &s->port[port];
 
 	for (unsigned n = p->flows; n; n--) {
-		const uint32_t flow = take(s, p);
-		struct flow *f = &s->flow[flow];
+		struct flow *f = take(s, p);
 		uint64_t at;
 
 		if (p->paused & 1u << f->spec->priority) {
-			append(s, flow);
+			append(s, f);
 			continue;
 		}
 		f->state = BLOCKED;
 		if (!may_send(s, f))
 			continue;
-		at = f->driver->due(s, f);
+		at = due(s, f);
 		if (at > s->now) {
-			set_due(s, flow, at);
+			set_due(s, f, at);
 			continue;
 		}
-		send_packet(s, port, flow);
+		send_packet(s, port, f);
 		if (!may_send(s, f))
 			return true;
-		at = f->driver->due(s, f);
+		at = due(s, f);
 		if (at > p->free_at)
-			set_due(s, flow, at);
+			set_due(s, f, at);
 		else
-			append(s, flow);
+			append(s, f);
 		return true;
 	}
 	return false;
 }
 
-void flow_set_timer(struct sim *s, uint32_t flow, uint64_t at)
+void flow_set_timer(struct sim *s, struct flow *f, uint64_t at)
 {
-	struct flow *f = &s->flow[flow];
-
 	if (at <= s->now)
 		at = s->now + 1;
 	if (at < f->timer_at) {
 		f->timer_at = at;
-		set_event(s, at, TIMER, flow);
+		set_event(s, at, TIMER, flow_number(s, f));
 	}
 }
 
@@ -201,7 +196,7 @@ void flow_timer(struct sim *s, uint32_t flow)
 	if (s->now != f->timer_at || flow_is_done(f))
 		return;
 	f->timer_at = NEVER;
-	f->driver->timer(s, flow);
+	f->driver->timer(s, f);
 }
 
 void flow_due(struct sim *s, uint32_t flow)
@@ -212,25 +207,22 @@ void flow_due(struct sim *s, uint32_t flow)
 		return;
 	f->due_at = NEVER;
 	if (f->state == TIMED)
-		flow_update(s, flow);
+		flow_update(s, f);
 }
 
 /* Go back to the first byte that is not acknowledged. */
-static void go_back(struct sim *s, uint32_t flow)
+static void go_back(struct sim *s, struct flow *f)
 {
-	struct flow *f = &s->flow[flow];
 	const uint32_t payload = s->conf->wire.payload;
 
 	s->result->retransmitted += (f->snd_nxt - f->snd_una + payload - 1) / payload;
 	f->snd_nxt = f->snd_una;
-	f->driver->loss(s, flow);
+	f->driver->loss(s, f);
 }
 
 /* The receiver has this packet, and not all before it. A hole is sent again once per recovery. */
-static void note_sack(struct sim *s, uint32_t flow, const struct packet *k)
+static void note_sack(struct sim *s, struct flow *f, const struct packet *k)
 {
-	struct flow *f = &s->flow[flow];
-
 	fab_ranges_drop(&f->sacked, f->snd_una);
 	if (f->snd_una >= f->recover_until)
 		f->recover_until = 0;
@@ -240,14 +232,14 @@ static void note_sack(struct sim *s, uint32_t flow, const struct packet *k)
 	if (!f->recover_until) {
 		f->recover_until = f->snd_nxt;
 		f->resend = f->snd_una;
-		f->driver->loss(s, flow);
+		f->driver->loss(s, f);
 	}
 }
 
-static void set_timeout(struct sim *s, uint32_t flow)
+static void set_timeout(struct sim *s, struct flow *f)
 {
-	if (s->conf->rto_us > 0 && s->flow[flow].driver != &tcp_driver)
-		set_event(s, s->now + us_to_ps(s->conf->rto_us), TIMEOUT, flow);
+	if (s->conf->rto_us > 0 && !f->driver->is_tcp)
+		set_event(s, s->now + ps_of(s->conf->rto_us), TIMEOUT, flow_number(s, f));
 }
 
 void flow_timeout(struct sim *s, uint32_t flow)
@@ -259,10 +251,10 @@ void flow_timeout(struct sim *s, uint32_t flow)
 	if (f->snd_una == f->una_at_timeout && f->snd_nxt != f->snd_una) {
 		fab_ranges_free(&f->sacked);
 		f->recover_until = 0;
-		go_back(s, flow);
+		go_back(s, f);
 	}
 	f->una_at_timeout = f->snd_una;
-	set_timeout(s, flow);
+	set_timeout(s, f);
 }
 
 struct ccs_cc_path flow_path(const struct sim *s, const struct flow *f)
@@ -274,60 +266,54 @@ struct ccs_cc_path flow_path(const struct sim *s, const struct flow *f)
 	};
 }
 
-/* A small packet without data of the flow. */
-static void send_small(struct sim *s, uint32_t port, uint32_t flow, enum kind kind)
+void send_control(struct sim *s, uint32_t port, const struct flow *f, enum kind kind, uint64_t seq)
 {
-	const uint32_t i = new_packet(s);
-	struct packet *k = &s->packet[i];
+	const uint32_t i = new_control(s, f, kind);
 
-	k->flow = flow;
-	k->kind = (uint8_t)kind;
-	k->ttl = (uint8_t)s->conf->ttl;
-	k->priority = (uint8_t)s->conf->cnp_priority;
-	k->dscp = FAB_CNP_DSCP;
-	k->sent = s->now;
-	k->len = (uint16_t)s->conf->wire.cnp;
+	s->packet[i].seq = seq;
 	port_put(s, port, i);
 }
 
-void flow_start(struct sim *s, uint32_t flow)
+void flow_start(struct sim *s, struct flow *f)
 {
-	struct flow *f = &s->flow[flow];
-
 	f->np = ccs_dcqcn_np_init(s->conf->cnp_us);
 	f->sent_at = f->due_at = f->timer_at = f->lost_end = NEVER;
 	f->state = BLOCKED;
-	set_timeout(s, flow);
-	if (flow_ready(s, flow))
-		flow_announce(s, flow);
-	f->driver->start(s, flow);
+	set_timeout(s, f);
+	if (flow_ready(s, f))
+		flow_announce(s, f);
+	f->control = mem_zeroed(1, f->driver->size);
+	f->driver->start(s, f);
 }
 
-void flow_announce(struct sim *s, uint32_t flow)
+void flow_stop(struct flow *f)
 {
-	const struct flow *f = &s->flow[flow];
+	if (f->driver->stop)
+		f->driver->stop(f);
+	free(f->control);
+	f->control = NULL;
+}
 
-	if (s->conf->agents && f->driver != &tcp_driver)
-		send_small(s, f->port, flow, HELLO);
+void flow_post(struct sim *s, struct flow *f)
+{
+	f->posted = flow_ready(s, f);
+	flow_update(s, f);
+}
+
+void flow_announce(struct sim *s, struct flow *f)
+{
+	if (s->conf->agents && !f->driver->is_tcp)
+		send_control(s, f->port, f, HELLO, 0);
 }
 
 static void finish(struct sim *s, struct flow *f)
 {
-	s->result->fct[f->spec->id] = s->now - f->spec->start;
+	s->result->flow[f->spec->id].fct = s->now - f->spec->start;
 	s->result->done++;
 	f->posted = f->snd_nxt = f->snd_una;
 	f->recover_until = 0;
 	fab_ranges_free(&f->sacked);
-	f->driver->stop(f);
-}
-
-static void acknowledge(struct sim *s, const struct packet *k, uint32_t acked)
-{
-	const struct flow *f = &s->flow[k->flow];
-
-	if (f->selective && f->driver != &tcp_driver)
-		note_sack(s, k->flow, k);
-	f->driver->ack(s, k->flow, k, acked);
+	flow_stop(f);
 }
 
 static void receive_ack(struct sim *s, const struct packet *k)
@@ -346,12 +332,15 @@ static void receive_ack(struct sim *s, const struct packet *k)
 	}
 	acked = k->seq > f->snd_una ? (uint32_t)(k->seq - f->snd_una) : 0;
 	f->snd_una += acked;
-	if (flow_is_done(f))
+	if (flow_is_done(f)) {
 		finish(s, f);
-	else if (k->kind == NAK)
-		go_back(s, k->flow);
-	else
-		acknowledge(s, k, acked);
+	} else if (k->kind == NAK) {
+		go_back(s, f);
+	} else {
+		if (f->selective && !f->driver->is_tcp)
+			note_sack(s, f, k);
+		f->driver->ack(s, f, k, acked);
+	}
 }
 
 /* -- the receiver ---------------------------------------------------------------------------- */
@@ -377,13 +366,13 @@ static void receive_data(struct sim *s, uint32_t port, uint32_t packet)
 	struct packet *k = &s->packet[packet];
 	struct flow *f = &s->flow[k->flow];
 	const struct fab_wire *w = &s->conf->wire;
-	const double us = (double)(s->now - s->result->begin) / FAB_PS_PER_US;
+	const double us = us_of(s->now - s->result->begin);
 	const uint32_t flow = k->flow;
 	const bool ce = k->ce, early = k->seq > f->rcv_nxt && !f->selective;
 
 	s->result->received++;
 	if (s->delays && k->priority == s->conf->lossless)
-		fab_delays_add(s->delays, (s->now - k->sent) / 1000);
+		ccs_hist_record(s->delays, (s->now - k->sent) / 1000);
 	if (early && f->nak_sent) {
 		free_packet(s, packet);
 	} else {
@@ -405,21 +394,21 @@ static void receive_data(struct sim *s, uint32_t port, uint32_t packet)
 	if (s->order)
 		order_received(s, flow);
 	if (f->driver->received)
-		f->driver->received(s, port, flow);
+		f->driver->received(s, port, f);
 	if (ce && !f->echoes && ccs_dcqcn_np_ce(&f->np, us)) {
-		send_small(s, port ^ 1, flow, CNP);
+		send_control(s, port ^ 1, f, CNP, 0);
 		s->result->cnps++;
 	}
 }
 
 static void receive_cnp(struct sim *s, const struct packet *k)
 {
-	const double us = (double)(s->now - k->sent) / FAB_PS_PER_US;
+	const double us = us_of(s->now - k->sent);
 
 	s->result->cnp_us_sum += us;
 	if (us > s->result->cnp_us_max)
 		s->result->cnp_us_max = us;
-	s->flow[k->flow].driver->cnp(s, k->flow);
+	s->flow[k->flow].driver->cnp(s, &s->flow[k->flow]);
 }
 
 static void receive_signal(struct sim *s, const struct packet *k)
@@ -462,7 +451,7 @@ void host_receive(struct sim *s, uint32_t port, uint32_t packet)
 	if (kind == DATA)
 		receive_data(s, port, packet);
 	else if (s->conf->noise_us > 0 && (kind == ACK || kind == NAK))
-		set_event(s, s->now + us_to_ps(s->conf->noise_us * rng_unit(&s->random)), HELD, packet);
+		set_event(s, s->now + ps_of(s->conf->noise_us * rng_unit(&s->random)), HELD, packet);
 	else
 		receive_other(s, port, packet);
 }

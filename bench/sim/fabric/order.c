@@ -48,9 +48,9 @@ static void find_ready(struct sim *s, uint32_t flow)
 		*ready = end_of(f, *ready / message);
 }
 
-uint64_t flow_ready(const struct sim *s, uint32_t flow)
+uint64_t flow_ready(const struct sim *s, const struct flow *f)
 {
-	return s->order ? s->order->ready[flow] : s->flow[flow].spec->size;
+	return s->order ? s->order->ready[flow_number(s, f)] : f->spec->size;
 }
 
 void order_received(struct sim *s, uint32_t flow)
@@ -64,9 +64,9 @@ void order_received(struct sim *s, uint32_t flow)
 
 		find_ready(s, waiting);
 		if (o->ready[waiting] && !before && waiting < s->started)
-			flow_announce(s, waiting);
-		if (o->ready[waiting] > before && waiting < s->started && f->cc)
-			f->driver->ready(s, waiting);
+			flow_announce(s, f);
+		if (o->ready[waiting] > before && waiting < s->started && f->control)
+			f->driver->ready(s, f);
 	}
 }
 

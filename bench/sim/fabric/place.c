@@ -4,7 +4,7 @@
 
 #include "bench/sim/core/memory.h"
 #include "priv.h"
-#include "driver_tcp.h"
+#include "baselines.h"
 
 enum { FIRST_PORT = 10000, ADDRESS = 0x0b000001 };
 
@@ -72,13 +72,13 @@ static bool walk(const struct sim *s, const struct flow *f, struct walk *w)
 
 	*w = (struct walk){ 0 };
 	for (unsigned hops = 0; node != f->spec->dst; hops++) {
-		const struct fab_next_hops *n = fab_next_hops(s->conf->routes, node, f->dst);
+		const uint32_t port = switch_look_up(s, node, f, false);
 		const struct port *p;
 		uint64_t full, before;
 
-		if (!n->n || hops == FAB_TTL)
+		if (port == FAB_NO_PORT || hops == FAB_TTL)
 			return false;
-		p = &s->port[n->port[n->n == 1 ? 0 : fab_hash(&f->key[0], node) % n->n]];
+		p = &s->port[port];
 		full = after(s, p->ps_per_byte * (payload + wire->header + more));
 		w->first += full;
 		w->longest = full > w->longest ? full : w->longest;
@@ -98,43 +98,32 @@ static void set_control(const struct sim *s, struct flow *f)
 {
 	const struct ccs_cc_spec *spec = algorithm_of(s, f->spec->priority);
 	const struct fab_conf *c = s->conf;
-	const bool tcp = fab_is_tcp(spec);
 
 	f->driver = fab_baseline(spec);
 	if (!f->driver)
 		f->driver = c->shim ? &shim_driver : &plain_driver;
-	f->selective = tcp || c->selective;
-	f->echoes = tcp || spec->ops == &fab_nscc || c->wire.mark_acks;
+	f->selective = f->driver->is_tcp || c->selective;
+	f->echoes = f->driver->echoes || c->wire.mark_acks;
 	f->telemetry = wants_telemetry(s, f->spec->priority);
 	f->ect = spec->ops != &fab_reno;
-	f->dscp = (uint8_t)(tcp ? 0 : c->data_dscp);
-	f->ack_priority = (uint8_t)(tcp ? f->spec->priority : c->ack_priority);
+	f->dscp = (uint8_t)(f->driver->is_tcp ? 0 : c->data_dscp);
+	f->ack_priority = (uint8_t)(f->driver->is_tcp ? f->spec->priority : c->ack_priority);
 }
 
 /* Where the tables have a loop, algorithms are given this base RTT. */
 #define UNKNOWN_BASE_US 10
 
-static uint32_t port_of(const struct sim *s, const struct flow *f, bool back)
-{
-	const unsigned node = back ? f->spec->dst : f->spec->src;
-	const struct fab_next_hops *n = fab_next_hops(s->conf->routes, node, back ? f->src : f->dst);
-
-	if (!n->n)
-		return NO_PORT;
-	return n->port[n->n == 1 ? 0 : fab_hash(&f->key[back], node) % n->n];
-}
-
 static void place(struct sim *s, struct flow *f)
 {
 	struct walk w;
 
-	f->port = port_of(s, f, false);
-	f->port_back = port_of(s, f, true);
+	f->port = switch_look_up(s, f->spec->src, f, false);
+	f->port_back = switch_look_up(s, f->spec->dst, f, true);
 	f->base_us = UNKNOWN_BASE_US;
 	if (!walk(s, f, &w))
 		return;
-	f->base_us = (double)(2 * w.delay + w.first + w.back) / FAB_PS_PER_US;
-	s->result->ideal[f->spec->id] = 2 * w.delay + w.last + w.back;
+	f->base_us = us_of(2 * w.delay + w.first + w.back);
+	s->result->flow[f->spec->id].ideal = 2 * w.delay + w.last + w.back;
 }
 
 void place_flows(struct sim *s)

@@ -194,7 +194,7 @@ static bool marked(struct sim *s, const struct port *p, unsigned q)
 	st = stats_of(s, p);
 	queue = p->queue[q].waiting;
 	if (polled)
-		queue = ccs_polled_queue(&st->average[q], (double)s->now / FAB_PS_PER_US, queue);
+		queue = ccs_polled_queue(&st->average[q], us_of(s->now), queue);
 	return queue > st->queue[q].red.kmin &&
 	       ccs_red_mark(&st->queue[q].red, queue, rng_unit(&s->random));
 }
@@ -276,7 +276,7 @@ static bool send_first(struct sim *s, uint32_t port, unsigned q)
 
 	if (!s->port[port].of_host && s->packet[packet].kind == DATA &&
 	    !stamp(s, &s->port[port], &s->packet[packet])) {
-		drop_packet(s, port, packet, &s->result->drops_red);
+		drop_packet(s, port, packet, &s->result->drops.red);
 		return false;
 	}
 	port_send(s, port, packet);
@@ -335,7 +335,7 @@ void port_pass(struct sim *s, uint32_t port, uint32_t packet)
 	if (k->len > p->max_bytes)
 		p->max_bytes = k->len;
 	if (k->kind == DATA && !stamp(s, p, k))
-		drop_packet(s, port, packet, &s->result->drops_red);
+		drop_packet(s, port, packet, &s->result->drops.red);
 	else
 		port_send(s, port, packet);
 }
@@ -350,7 +350,7 @@ void port_put(struct sim *s, uint32_t port, uint32_t packet)
 		if (q != CONTROL && !p->of_host)
 			switch_release(s, port, k);
 		drop_packet(s, port, packet,
-			    p->down ? &s->result->drops_link : &s->result->drops_watchdog);
+			    p->down ? &s->result->drops.link : &s->result->drops.watchdog);
 		return;
 	}
 	if (q != CONTROL) {

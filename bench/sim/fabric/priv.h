@@ -11,11 +11,10 @@
 #include "ranges.h"
 
 #define NEVER UINT64_MAX
-#define NO_PORT UINT32_MAX
-
 enum { CONTROL = FAB_PRIORITIES, QUEUES };  /* PAUSE frames go before all priorities */
 
-/* Kinds of events; the number of a port or flow stands above them. */
+/* Kinds of events; the number of a port, a flow or a packet is above them. The functions for them
+ * are in sim.c, and get this number, or 0. */
 enum event {
 	ARRIVE, FREE, DUE, TIMER, TIMEOUT, START, CHANGE, WATCH, RECORD, SAMPLE, WARM, PAUSED, SHAPED, CREDITS,
 	CUT, HELD,
@@ -124,8 +123,9 @@ struct flow {
 	const struct fab_flow_spec *spec;
 	const struct driver *driver;
 	union {                  /* the driver's, while the flow is active */
+		void *control;
 		struct ccs_cc *cc;
-		struct shim *shim;
+		struct shim_state *shim;
 		struct tcp *tcp;
 		struct eqds *eqds;
 		struct nscc *nscc;
@@ -163,36 +163,34 @@ struct flow {
 
 /* A driver decides when a flow's bytes go to the NIC. */
 struct driver {
-	void (*start)(struct sim *s, uint32_t flow);
-	/* Data that are posted, or lost and to be sent again. */
+	size_t size;             /* of its state of a flow, which is zero before start() */
+	bool is_tcp;             /* with recovery and timeouts that the driver does itself */
+	bool echoes;             /* needs marks in acknowledgements */
+	void (*start)(struct sim *s, struct flow *f);
+	/* Data that are posted, or lost and to be sent again; NULL: always. */
 	bool (*may_send)(const struct sim *s, const struct flow *f, bool lost);
-	uint64_t (*due)(const struct sim *s, const struct flow *f); /* and when; 0: at once */
+	/* The time of the next packet; 0: at once. NULL: always at once. */
+	uint64_t (*due)(const struct sim *s, const struct flow *f);
+	/* A packet leaves; NULL: it makes no difference. */
 	void (*sent)(struct sim *s, struct flow *f, uint32_t bytes);
-	void (*ack)(struct sim *s, uint32_t flow, const struct packet *k, uint32_t acked);
-	void (*cnp)(struct sim *s, uint32_t flow);
-	void (*loss)(struct sim *s, uint32_t flow);
-	void (*advice)(struct sim *s, uint32_t flow, const struct packet *k);
-	void (*timer)(struct sim *s, uint32_t flow);
-	void (*stop)(struct flow *f);
-	void (*ready)(struct sim *s, uint32_t flow); /* flow_ready() has changed */
+	void (*ack)(struct sim *s, struct flow *f, const struct packet *k, uint32_t acked);
+	void (*cnp)(struct sim *s, struct flow *f);
+	void (*loss)(struct sim *s, struct flow *f);
+	/* NULL: the driver cannot follow advice. */
+	void (*advice)(struct sim *s, struct flow *f, const struct packet *k);
+	void (*timer)(struct sim *s, struct flow *f);
+	void (*stop)(struct flow *f); /* NULL: its state has no memory besides */
+	void (*ready)(struct sim *s, struct flow *f); /* flow_ready() has changed */
 	/* Data have arrived at the receiver, by this port; NULL: does not matter. */
-	void (*received)(struct sim *s, uint32_t port, uint32_t flow);
+	void (*received)(struct sim *s, uint32_t port, struct flow *f);
 };
-
-/* driver.c: what several of them do: send without pacing, keep no account of what is sent, ignore
- * advice, and send all that the application has posted. */
-uint64_t driver_due_now(const struct sim *s, const struct flow *f);
-void driver_sent_nothing(struct sim *s, struct flow *f, uint32_t bytes);
-void driver_no_advice(struct sim *s, uint32_t flow, const struct packet *k);
-void driver_ready(struct sim *s, uint32_t flow);
 
 /* Bytes of a segment, or of a message that is not split; 0: there is no flow layer, or the flow is
  * done. */
 double flow_segment(const struct flow *f);
 void flow_request(struct sim *s, const struct packet *k); /* of a READ; has arrived at the sender */
 
-extern const struct driver plain_driver, shim_driver, credit_driver, nscc_driver;
-extern const struct driver tcp_driver; /* with recovery and timeouts of its own */
+extern const struct driver plain_driver, shim_driver, credit_driver, nscc_driver, tcp_driver;
 
 struct sim {
 	const struct fab_conf *conf;
@@ -229,7 +227,7 @@ struct sim {
 	uint64_t cut_acked;      /* bytes of flows that are not done; NEVER: not known */
 	bool over;
 	uint64_t measured_from;
-	struct fab_delays *delays; /* NULL: not measured */
+	struct ccs_hist *delays; /* NULL: not measured */
 
 	bool has_mmu;
 	struct ccs_mmu *mmu;     /* per node */
@@ -243,9 +241,24 @@ static inline struct port_stats *stats_of(const struct sim *s, const struct port
 	return &s->stats[p - s->port];
 }
 
+static inline uint32_t flow_number(const struct sim *s, const struct flow *f)
+{
+	return (uint32_t)(f - s->flow);
+}
+
 static inline void set_event(struct sim *s, uint64_t at, enum event kind, uint32_t number)
 {
 	event_queue_set(&s->events, at, number << KIND_BITS | kind, 0);
+}
+
+static inline uint64_t ps_of(double us)
+{
+	return (uint64_t)(us * FAB_PS_PER_US);
+}
+
+static inline double us_of(uint64_t ps)
+{
+	return (double)ps / FAB_PS_PER_US;
 }
 
 static inline uint64_t after(const struct sim *s, double ps)
@@ -269,6 +282,8 @@ static inline bool wants_telemetry(const struct sim *s, unsigned priority)
 
 /* packet.c */
 uint32_t new_packet(struct sim *s);
+/* A packet without data, which has the length and the priority of a CNP. */
+uint32_t new_control(struct sim *s, const struct flow *f, enum kind kind);
 void free_packet(struct sim *s, uint32_t i);
 uint32_t new_record(struct sim *s);
 void free_record(struct sim *s, uint32_t i);
@@ -314,12 +329,12 @@ static inline struct path *path_of(const struct sim *s, const struct packet *k)
 
 /* changes.c */
 void changes_init(struct sim *s);
-void changes_apply(struct sim *s); /* apply the changes that are due */
+void changes_apply(struct sim *s, uint32_t number); /* apply the changes that are due */
 void changes_free(struct sim *s);
 
 /* cut.c: flows that can never end; after the last change, and later */
 void cut_begin(struct sim *s);
-void cut_check(struct sim *s);
+void cut_check(struct sim *s, uint32_t number);
 
 /* agent.c; port: by which the receiver's packets reach it */
 void agents_init(struct sim *s);
@@ -331,17 +346,18 @@ void agents_free(struct sim *s);
 
 /* series.c */
 void series_init(struct sim *s);
-void series_sample(struct sim *s);
+void series_sample(struct sim *s, uint32_t number);
 
 /* watch.c: deadlocks, and the watchdog against them */
 void watch_init(struct sim *s);
-void watch(struct sim *s);
+void watch(struct sim *s, uint32_t number);
 
 /* switch.c */
 bool switch_init(struct sim *s, char *err, size_t len);
 void switch_receive(struct sim *s, uint32_t port, uint32_t packet);
-/* The port by which a packet of this flow and kind leaves, from the tables, or NO_PORT. */
-uint32_t switch_look_up(const struct sim *s, unsigned node, const struct packet *k);
+/* The port by which packets of the flow leave the node, from the tables, or FAB_NO_PORT; back: packets
+ * to its sender. */
+uint32_t switch_look_up(const struct sim *s, unsigned node, const struct flow *f, bool back);
 void switch_free(struct sim *s);
 /* The link by whose port the node receives is back: pause its peer again. */
 void switch_restore(struct sim *s, uint32_t port);
@@ -353,7 +369,7 @@ void place_flows(struct sim *s);
 /* order.c; flow_ready: bytes that the flow's application has posted so far */
 void order_init(struct sim *s);
 void order_received(struct sim *s, uint32_t flow);
-uint64_t flow_ready(const struct sim *s, uint32_t flow);
+uint64_t flow_ready(const struct sim *s, const struct flow *f);
 void order_free(struct sim *s);
 
 /* driver_credit.c; port: by which the receiver's, or the sender's, packets reach it */
@@ -362,17 +378,20 @@ void credits_receive(struct sim *s, uint32_t port, const struct packet *k);
 void credits_free(struct sim *s);
 
 /* host.c */
+void send_control(struct sim *s, uint32_t port, const struct flow *f, enum kind kind, uint64_t seq);
 bool host_send(struct sim *s, uint32_t port); /* a packet of a flow, if one may send */
 void host_receive(struct sim *s, uint32_t port, uint32_t packet);
 void host_held(struct sim *s, uint32_t packet); /* an acknowledgement, for the noise of a host */
-void flow_start(struct sim *s, uint32_t flow);
-void flow_announce(struct sim *s, uint32_t flow); /* it is about to send */
+void flow_start(struct sim *s, struct flow *f);
+void flow_announce(struct sim *s, struct flow *f); /* it is about to send */
 void flow_due(struct sim *s, uint32_t flow);
 void flow_timer(struct sim *s, uint32_t flow);
 void flow_timeout(struct sim *s, uint32_t flow);
+void flow_stop(struct flow *f); /* frees what its driver has */
+void flow_post(struct sim *s, struct flow *f); /* all that its application has posted */
 /* For drivers: something has changed by which the flow may have to wait, or may not any more. */
-void flow_update(struct sim *s, uint32_t flow);
-void flow_set_timer(struct sim *s, uint32_t flow, uint64_t at);
+void flow_update(struct sim *s, struct flow *f);
+void flow_set_timer(struct sim *s, struct flow *f, uint64_t at);
 bool flow_is_done(const struct flow *f);
 struct ccs_cc_path flow_path(const struct sim *s, const struct flow *f);
 

@@ -139,13 +139,12 @@ void fab_routes_compute(struct fab_routes *r, const struct topology *t, const bo
 	free(s.port);
 }
 
-/* The port of the first link from one node to another; false: they have no link. */
-static bool find_port(const struct topology *t, unsigned from, unsigned to, uint32_t *port)
+uint32_t fab_find_port(const struct topology *t, unsigned from, unsigned to)
 {
-	for (*port = 0; *port < 2 * t->links; ++*port)
-		if (fab_port_node(t, *port) == from && fab_port_peer(t, *port) == to)
-			return true;
-	return false;
+	for (uint32_t i = 0; i < 2 * t->links; i++)
+		if (fab_port_node(t, i) == from && fab_port_peer(t, i) == to)
+			return i;
+	return FAB_NO_PORT;
 }
 
 static bool expect(struct words *w, const char *word)
@@ -171,7 +170,9 @@ static bool read_route(struct words *w, struct fab_routes *r, const struct topol
 	do {
 		if (!words_number(w, "a node", t->nodes, &via))
 			return false;
-		if (n == 64 || !find_port(t, (unsigned)node, (unsigned)via, &port[n]))
+		if (n < 64)
+			port[n] = fab_find_port(t, (unsigned)node, (unsigned)via);
+		if (n == 64 || port[n] == FAB_NO_PORT)
 			return words_refuse(w, "nodes %llu and %llu have no link", node, via);
 		if (!t->is_switch[via] && via != host)
 			return words_refuse(w, "node %llu is a host, which forwards nothing", via);

@@ -13,6 +13,8 @@
 
 enum { FAB_NO_HOST = ~0u };
 
+#define FAB_NO_PORT UINT32_MAX
+
 struct fab_next_hops {
 	unsigned n;
 	uint32_t same_node;      /* the next set of the same node, or 0 */
@@ -52,6 +54,9 @@ static inline unsigned fab_port_peer(const struct topology *t, uint32_t port)
 {
 	return fab_port_node(t, port ^ 1);
 }
+
+/* The port of the first link from one node to another; FAB_NO_PORT: they have no link. */
+uint32_t fab_find_port(const struct topology *t, unsigned from, unsigned to);
 
 static inline const struct fab_next_hops *fab_next_hops(const struct fab_routes *r, unsigned node,
 							unsigned host)

@@ -29,11 +29,12 @@ static void thin(const struct sim *s, struct fab_series *series)
 	series->interval *= 2;
 }
 
-void series_sample(struct sim *s)
+void series_sample(struct sim *s, uint32_t number)
 {
 	struct fab_series *series = &s->result->series;
 	uint32_t *row;
 
+	(void)number;
 	if (series->n == FAB_SAMPLES)
 		thin(s, series);
 	row = &series->queue[(size_t)series->n++ * s->ports];

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "delays.h"
 #include "bench/sim/core/memory.h"
 #include "priv.h"
 
@@ -73,16 +72,13 @@ static bool init(struct sim *s, const struct fab_conf *conf, struct fab_result *
 	*s = (struct sim){ .conf = conf, .result = r, .random = rng_of(conf->seed, 0),
 			   .ports = 2 * conf->topology->links };
 	*r = (struct fab_result){
-		.fct = mem_zeroed(flows, sizeof(*r->fct)),
-		.ideal = mem_zeroed(flows, sizeof(*r->ideal)),
-		.flow_acked = mem_zeroed(flows, sizeof(*r->flow_acked)),
-		.rtt_us = mem_zeroed(flows, sizeof(*r->rtt_us)),
+		.flow = mem_zeroed(flows, sizeof(*r->flow)),
 		.port = mem_zeroed(s->ports, sizeof(*r->port)),
 		.first_pause = NEVER,
 		.begin = flows ? conf->flows->flow[0].start : 0,
 	};
 	for (unsigned i = 0; i < flows; i++)
-		r->fct[i] = NEVER;
+		r->flow[i].fct = NEVER;
 	s->port = mem_lines(s->ports, sizeof(*s->port));
 	s->stats = mem_zeroed(s->ports, sizeof(*s->stats));
 	for (uint32_t i = 0; i < s->ports; i++) {
@@ -107,13 +103,14 @@ static bool init(struct sim *s, const struct fab_conf *conf, struct fab_result *
 }
 
 /* Flows are in the order of their starts: one event is set at a time. */
-static void start_flows(struct sim *s)
+static void start_flows(struct sim *s, uint32_t number)
 {
 	const struct fab_flows *flows = s->conf->flows;
 
+	(void)number;
 	while (s->started < flows->n && flows->flow[s->started].start <= s->now) {
-		if (s->flow[s->started].port != NO_PORT)
-			flow_start(s, s->started);
+		if (s->flow[s->started].port != FAB_NO_PORT)
+			flow_start(s, &s->flow[s->started]);
 		s->started++;
 	}
 	if (s->started < flows->n)
@@ -135,11 +132,11 @@ static void arrive(struct sim *s, uint32_t port, uint32_t packet)
 
 	port_arrived(s, port, packet);
 	if (s->port[port].down) {
-		drop_packet(s, port, packet, &s->result->drops_link);
+		drop_packet(s, port, packet, &s->result->drops.link);
 	} else if (k->kind == PAUSE) {
 		s->packet[packet].port = port ^ 1;
 		if (s->conf->buffer.t0_us > 0)
-			set_event(s, s->now + (uint64_t)(s->conf->buffer.t0_us * FAB_PS_PER_US),
+			set_event(s, s->now + ps_of(s->conf->buffer.t0_us),
 			       PAUSED, packet);
 		else
 			pause(s, packet);
@@ -150,37 +147,31 @@ static void arrive(struct sim *s, uint32_t port, uint32_t packet)
 	}
 }
 
-static void warm(struct sim *s)
+static void warm(struct sim *s, uint32_t number)
 {
+	(void)number;
 	for (uint32_t i = 0; i < s->ports; i++)
 		port_warm(s, i);
 	if (s->delays)
-		*s->delays = (struct fab_delays){ 0 };
+		*s->delays = (struct ccs_hist){ 0 };
 	s->measured_from = s->now;
 }
+
+static void (*const handler[])(struct sim *s, uint32_t number) = {
+	[FREE] = port_free, [DUE] = flow_due, [TIMER] = flow_timer, [TIMEOUT] = flow_timeout,
+	[START] = start_flows, [CHANGE] = changes_apply, [WATCH] = watch, [RECORD] = agent_read,
+	[SAMPLE] = series_sample, [WARM] = warm, [PAUSED] = pause, [SHAPED] = port_kick,
+	[CREDITS] = credits_give, [CUT] = cut_check, [HELD] = host_held,
+};
 
 static void fire(struct sim *s, const struct queued_event *e)
 {
 	const uint32_t number = e->what >> KIND_BITS;
 
-	switch ((enum event)(e->what & ((1u << KIND_BITS) - 1))) {
-	case ARRIVE: arrive(s, number, e->with); break;
-	case FREE: port_free(s, number); break;
-	case DUE: flow_due(s, number); break;
-	case TIMER: flow_timer(s, number); break;
-	case TIMEOUT: flow_timeout(s, number); break;
-	case START: start_flows(s); break;
-	case CHANGE: changes_apply(s); break;
-	case WATCH: watch(s); break;
-	case RECORD: agent_read(s, number); break;
-	case SAMPLE: series_sample(s); break;
-	case WARM: warm(s); break;
-	case PAUSED: pause(s, number); break;
-	case SHAPED: port_kick(s, number); break;
-	case CREDITS: credits_give(s, number); break;
-	case CUT: cut_check(s); break;
-	case HELD: host_held(s, number); break;
-	}
+	if (event_is_arrival(e))
+		arrive(s, number, e->with);
+	else
+		handler[e->what & ((1u << KIND_BITS) - 1)](s, number);
 }
 
 /* The data packets of a queue or a line, beginning with this packet. */
@@ -214,13 +205,13 @@ static void finish_network(struct sim *s)
 
 static void finish_flow(struct sim *s, struct flow *f)
 {
-	const unsigned id = f->spec->id;
+	struct fab_flow_result *r = &s->result->flow[f->spec->id];
 
 	s->result->acked += f->snd_una;
-	s->result->flow_acked[id] = f->snd_una;
-	s->result->rtt_us[id] = f->acks ? (double)f->rtt_sum / (double)f->acks / FAB_PS_PER_US : NAN;
-	if (f->cc)
-		f->driver->stop(f);
+	r->acked = f->snd_una;
+	r->rtt_us = f->acks ? (double)f->rtt_sum / (double)f->acks / FAB_PS_PER_US : NAN;
+	if (f->control)
+		flow_stop(f);
 	fab_ranges_free(&f->have);
 	fab_ranges_free(&f->sacked);
 }
@@ -273,10 +264,7 @@ bool fab_run(const struct fab_conf *conf, struct fab_result *result, char *err, 
 
 void fab_result_free(struct fab_result *result)
 {
-	free(result->fct);
-	free(result->ideal);
-	free(result->flow_acked);
-	free(result->rtt_us);
+	free(result->flow);
 	free(result->port);
 	free(result->series.queue);
 	free(result->delays);

@@ -25,7 +25,7 @@ static uint64_t headroom_cells(const struct sim *s, const struct port *p)
 	const double frame = c->wire.payload + c->wire.header +
 			     (wants_telemetry(s, c->lossless) ? c->wire.data_telemetry : 0);
 	const struct ccs_headroom h = {
-		.rate_bps = 8e12 / p->ps_per_byte, .cable_us = (double)p->delay / FAB_PS_PER_US,
+		.rate_bps = 8e12 / p->ps_per_byte, .cable_us = us_of(p->delay),
 		.t0_us = c->buffer.t0_us, .mtu_bytes = frame, .slot_bits = SMALLEST_BITS,
 		.cell_bytes = c->buffer.cell,
 	};
@@ -167,7 +167,7 @@ static unsigned udp_port(const struct sim *s, uint32_t flow, enum kind kind)
 {
 	const bool agents = kind == HELLO || kind == ADVICE || (kind == CNP && s->conf->agents);
 
-	if (s->flow[flow].driver == &tcp_driver)
+	if (s->flow[flow].driver->is_tcp)
 		return TCP_PORT;
 	return agents ? AGENTS_PORT : ROCE_PORT;
 }
@@ -195,9 +195,9 @@ static uint64_t *store(struct sim *s, unsigned node, uint32_t to, const struct p
 	if (group->headroom > s->headroom_max)
 		s->headroom_max = group->headroom;
 	if (r != CCS_MMU_STORED && k->kind == DATA && k->priority == s->conf->lossless)
-		s->result->drops_lossless++;
-	return r == CCS_MMU_NO_INGRESS ? &s->result->drops_ingress
-		: r == CCS_MMU_NO_EGRESS ? &s->result->drops_egress : NULL;
+		s->result->drops.lossless++;
+	return r == CCS_MMU_NO_INGRESS ? &s->result->drops.ingress
+		: r == CCS_MMU_NO_EGRESS ? &s->result->drops.egress : NULL;
 }
 
 void switch_release(struct sim *s, uint32_t port, const struct packet *k)
@@ -212,13 +212,11 @@ void switch_release(struct sim *s, uint32_t port, const struct packet *k)
 }
 
 /* Equal-cost paths are chosen by the flow. */
-uint32_t switch_look_up(const struct sim *s, unsigned node, const struct packet *k)
+uint32_t switch_look_up(const struct sim *s, unsigned node, const struct flow *f, bool back)
 {
-	const struct flow *f = &s->flow[k->flow];
-	const bool back = goes_back(k);
 	const struct fab_next_hops *n = fab_next_hops(s->routes[node], node, back ? f->src : f->dst);
 
-	return !n->n ? NO_PORT : n->port[n->n == 1 ? 0 : fab_hash(&f->key[back], node) % n->n];
+	return !n->n ? FAB_NO_PORT : n->port[n->n == 1 ? 0 : fab_hash(&f->key[back], node) % n->n];
 }
 
 /* The same from the flow's path, if that has this switch. */
@@ -230,10 +228,10 @@ static uint32_t choose(struct sim *s, unsigned node, const struct packet *k)
 	uint32_t port;
 
 	if (hops >= PATH_HOPS)
-		return switch_look_up(s, node, k);
+		return switch_look_up(s, node, &s->flow[k->flow], goes_back(k));
 	if (path->of == of && path->hop[hops].node == node)
 		return path->hop[hops].port;
-	port = switch_look_up(s, node, k);
+	port = switch_look_up(s, node, &s->flow[k->flow], goes_back(k));
 	if (path->of != of)
 		memset(path, 0xff, sizeof(*path));
 	path->of = of;
@@ -251,12 +249,12 @@ void switch_receive(struct sim *s, uint32_t port, uint32_t packet)
 
 	k->port = port;
 	if (!k->ttl--) {
-		drop_packet(s, port, packet, &s->result->drops_ttl);
+		drop_packet(s, port, packet, &s->result->drops.ttl);
 		return;
 	}
 	to = choose(s, node, k);
-	if (to == NO_PORT) {
-		drop_packet(s, port, packet, &s->result->drops_route);
+	if (to == FAB_NO_PORT) {
+		drop_packet(s, port, packet, &s->result->drops.route);
 		return;
 	}
 	if (s->conf->qos)

@@ -85,11 +85,6 @@ static unsigned count_stuck(const struct sim *s)
 	return n;
 }
 
-static uint64_t ps(double us)
-{
-	return (uint64_t)(us * FAB_PS_PER_US);
-}
-
 /* As in SONiC: a queue that is paused without a break acts as if it were in a storm of PAUSE frames,
  * and is restored when these have stopped for some time. */
 static void watchdog(struct sim *s, uint32_t port)
@@ -102,18 +97,18 @@ static void watchdog(struct sim *s, uint32_t port)
 	if (p->storm & bit) {
 		if (p->paused & bit)
 			s->stats[port].watched_at = s->now;
-		else if (s->now >= s->stats[port].watched_at + ps(w->restore_us))
+		else if (s->now >= s->stats[port].watched_at + ps_of(w->restore_us))
 			p->storm = p->ignored = 0;
 	} else if (!(p->paused & bit) || !p->queue[q].first) {
 		s->stats[port].watched_at = s->now;
-	} else if (s->now >= s->stats[port].watched_at + ps(w->detect_us)) {
+	} else if (s->now >= s->stats[port].watched_at + ps_of(w->detect_us)) {
 		p->storm = bit;
 		p->ignored = w->forward ? bit : 0;
 		s->result->storms++;
 		if (w->forward)
 			port_kick(s, port);
 		else
-			port_flush(s, port, q, &s->result->drops_watchdog);
+			port_flush(s, port, q, &s->result->drops.watchdog);
 	}
 }
 
@@ -130,10 +125,11 @@ static bool stands_still(struct sim *s)
 	return (double)(s->now - s->moved_at) > 10 * (slowest + rto + (double)WATCH_PS);
 }
 
-void watch(struct sim *s)
+void watch(struct sim *s, uint32_t number)
 {
 	unsigned waiting = 0;
 
+	(void)number;
 	for (uint32_t i = 0; i < s->ports; i++) {
 		waiting += waits(s, i) && s->stats[i].watched_tx == s->port[i].tx_bytes;
 		if (s->conf->watchdog.detect_us > 0 && !s->port[i].of_host)

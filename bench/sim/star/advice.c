@@ -3,16 +3,13 @@
  * The agent of a port advises a rate to all flows through it. It sends a message to all of them
  * when the rate has changed by more than a twentieth, and every few records in any case.
  */
+#include "bench/sim/core/agent.h"
 #include "priv.h"
-
-enum { REPEAT = 8 };
-
-#define NEWS 0.05
 
 /* Count flows as the hosts' agents do: those that have sent in the last 100 ms. */
 static unsigned count(const struct sim *s, const struct port *port)
 {
-	const double factor = s->conf->count_factor > 0 ? s->conf->count_factor : 1;
+	const double factor = s->conf->agents.count_factor > 0 ? s->conf->agents.count_factor : 1;
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < s->total; i++)
@@ -32,8 +29,8 @@ static struct ccs_advice_port reading(const struct sim *s, const struct port *po
 		.sees_queue = !echo,
 		.capacity = port->rate,
 		.flows = count(s, port),
-		.rtt_us = s->conf->base_us + s->conf->advice_us,
-		.grain = s->conf->segment ? s->conf->segment : s->flow[0].flow.cc.path.segment,
+		.rtt_us = s->conf->base_us + s->conf->agents.delay_us,
+		.grain = s->conf->segment ? s->conf->segment : s->flow[0].shim.flow.cc.path.segment,
 	};
 }
 
@@ -51,9 +48,9 @@ static void send_rate(struct sim *s, struct sim_flow *f, double rate)
 {
 	const struct packet message = { .flow = f, .len = (uint32_t)(rate / 1e3) };
 
-	if (s->conf->advice_loss > 0 && rng_unit(&s->random) < s->conf->advice_loss)
+	if (s->conf->agents.loss > 0 && rng_unit(&s->random) < s->conf->agents.loss)
 		return;
-	sim_at(s, s->now + f->back + sim_ps(s->conf->advice_us), arrive, f, &message);
+	sim_at(s, s->now + f->back + sim_ps(s->conf->agents.delay_us), arrive, f, &message);
 }
 
 static void send_to_all(struct sim *s, struct port *port, double rate)
@@ -70,8 +67,9 @@ void sim_advise(struct sim *s, struct port *port)
 	const struct ccs_advice_port now = reading(s, port);
 	const double rate = ccs_advice_feed(&port->advice, &now);
 
-	if (rate > port->advised * (1 + NEWS) || rate < port->advised * (1 - NEWS) ||
-	    s->now >= port->advised_at + REPEAT * sim_ps(s->conf->record_us))
+	if (rate > port->advised * (1 + AGENT_CHANGE) ||
+	    rate < port->advised * (1 - AGENT_CHANGE) ||
+	    s->now >= port->advised_at + AGENT_REPEAT * sim_ps(s->conf->agents.record_us))
 		send_to_all(s, port, rate);
 }
 
@@ -83,7 +81,7 @@ static void announced(struct sim *s, const struct event *e)
 
 	f->seen_at = s->now;
 	send_rate(s, f, rate);
-	if (rate < f->port->advised * (1 - NEWS))
+	if (rate < f->port->advised * (1 - AGENT_CHANGE))
 		send_to_all(s, f->port, rate);
 }
 

@@ -16,7 +16,7 @@ static double cc_us(const struct sim *s)
 /* Already advanced to now: an event that rounding puts there is still to come. */
 static uint64_t timer(const struct sim *s, const struct sim_flow *f)
 {
-	const double us = f->cc.out.timer_us - 1;
+	const double us = f->bare.cc.out.timer_us - 1;
 
 	if (us > 1e12)
 		return NEVER;
@@ -31,22 +31,22 @@ static uint64_t timer(const struct sim *s, const struct sim_flow *f)
  */
 static uint64_t due(const struct sim *s, struct sim_flow *f)
 {
-	const double rate = f->cc.out.rate;
+	const bool fixed = s->conf->bare.fixed_release, is_due = s->now >= f->bare.due_at;
+	const double rate = f->bare.cc.out.rate, before = f->bare.due_rate;
 
-	if (s->conf->fixed_release ? s->now >= f->due_at && rate < f->due_rate : s->now < f->due_at &&
-	    rate != f->due_rate) {
-		const uint64_t from = s->conf->fixed_release ? f->paced_at : s->now;
+	if (fixed ? is_due && rate < before : !is_due && rate != before) {
+		const uint64_t from = fixed ? f->bare.paced_at : s->now;
 
-		f->due_at = from + (uint64_t)((double)(f->due_at - from) * (f->due_rate / rate));
-		f->due_rate = rate;
+		f->bare.due_at = from + (uint64_t)((double)(f->bare.due_at - from) * (before / rate));
+		f->bare.due_rate = rate;
 	}
-	return f->due_at > s->now ? f->due_at : s->now;
+	return f->bare.due_at > s->now ? f->bare.due_at : s->now;
 }
 
 static bool window_open(const struct sim *s, const struct sim_flow *f)
 {
-	const double inflight = (double)(f->sent - f->acked);
-	const double window = f->cc.out.window > 0 ? f->cc.out.window : INFINITY;
+	const double inflight = (double)(f->bare.sent - f->bare.acked);
+	const double window = f->bare.cc.out.window > 0 ? f->bare.cc.out.window : INFINITY;
 	const double cap = s->conf->max_inflight ? (double)s->conf->max_inflight : INFINITY;
 
 	return inflight <= 0 || inflight + s->conf->segment <= fmin(window, cap);
@@ -56,14 +56,14 @@ static void send_segment(struct sim *s, struct sim_flow *f)
 {
 	const uint32_t len = s->conf->segment;
 
-	f->sent += len;
-	f->paced_at = s->now;
-	f->due_rate = f->cc.out.rate;
-	f->due_at = s->now + sim_ps(8e6 * len / f->due_rate *
-				    (1 + s->conf->pace_jitter * (2 * rng_unit(&s->random) - 1)));
-	if (f->cc.ops->on_send)
-		f->cc.ops->on_send(&f->cc, cc_us(s), len);
-	sim_post(s, f, len, f->head);
+	f->bare.sent += len;
+	f->bare.paced_at = s->now;
+	f->bare.due_rate = f->bare.cc.out.rate;
+	f->bare.due_at = s->now + sim_ps(8e6 * len / f->bare.due_rate *
+				    (1 + s->conf->bare.jitter * (2 * rng_unit(&s->random) - 1)));
+	if (f->bare.cc.ops->on_send)
+		f->bare.cc.ops->on_send(&f->bare.cc, cc_us(s), len);
+	sim_post(s, f, len);
 }
 
 /* A NIC accepts no more than it can send: a segment due at line rate waits for it. */
@@ -85,24 +85,25 @@ static void start(struct sim *s, struct sim_flow *f)
 	const unsigned hosts = c->hosts ? c->hosts : s->total;
 	const struct ccs_cc_path path = {
 		.line_rate = sim_nic_rate(s),
-		.base_rtt_us = c->path_base_us > 0 ? c->path_base_us : c->base_us,
-		.rtt_jitter_us = c->path_noise_us,
+		.base_rtt_us = c->path.base_us > 0 ? c->path.base_us : c->base_us,
+		.rtt_jitter_us = c->path.noise_us,
 		.segment = c->segment,
-		.flows = c->path_flows ? c->path_flows : (s->total + hosts - 1) / hosts,
-		.bottleneck_rate = c->path_bottleneck,
+		.flows = c->path.flows ? c->path.flows : (s->total + hosts - 1) / hosts,
+		.bottleneck_rate = c->path.bottleneck,
 	};
-	const double rate = f->index == 0 && c->first_rate > 0 ? c->first_rate : c->start_rate;
+	const bool first = f->index == 0 && c->bare.first_rate > 0;
+	const double rate = first ? c->bare.first_rate : c->bare.start_rate;
 
-	ccs_cc_start(&f->cc, &s->spec, &path);
+	ccs_cc_start(&f->bare.cc, &s->spec, &path);
 	if (rate > 0)
-		ccs_cc_set_rate(&f->cc, rate);
-	f->due_rate = f->cc.out.rate;
+		ccs_cc_set_rate(&f->bare.cc, rate);
+	f->bare.due_rate = f->bare.cc.out.rate;
 	pump(s, f);
 }
 
 static void wake(struct sim *s, struct sim_flow *f)
 {
-	ccs_cc_advance(&f->cc, cc_us(s));
+	ccs_cc_advance(&f->bare.cc, cc_us(s));
 	pump(s, f);
 }
 
@@ -114,40 +115,37 @@ static void ack(struct sim *s, struct sim_flow *f, const struct segment *seg, do
 		.rtt_us = fmax(1e-3, sim_us(s->now - seg->posted) + rtt_jitter_us -
 				     8e6 * seg->len / sim_nic_rate(s)),
 		.bytes = seg->len,
-		.inflight = (double)(f->sent - f->acked - seg->len),
-		.ack_seq = f->acked + seg->len,
-		.snd_nxt = f->sent,
+		.inflight = (double)(f->bare.sent - f->bare.acked - seg->len),
+		.ack_seq = f->bare.acked + seg->len,
+		.snd_nxt = f->bare.sent,
 		.hops = &hop,
 		.nhops = sim_telemetry(s, f, seg, &hop),
 		.path = 1,
-		.flows = s->conf->report_flows ? f->port->live : 0,
+		.flows = s->conf->agents.report_flows ? f->port->live : 0,
 	};
 
-	f->acked += seg->len;
-	ccs_cc_advance(&f->cc, a.now_us);
-	f->cc.ops->on_ack(&f->cc, &a);
+	f->bare.acked += seg->len;
+	ccs_cc_advance(&f->bare.cc, a.now_us);
+	f->bare.cc.ops->on_ack(&f->bare.cc, &a);
 	pump(s, f);
 }
 
 static void cnp(struct sim *s, struct sim_flow *f)
 {
-	ccs_cc_advance(&f->cc, cc_us(s));
-	if (f->cc.ops->on_cnp)
-		f->cc.ops->on_cnp(&f->cc, cc_us(s));
+	ccs_cc_advance(&f->bare.cc, cc_us(s));
+	if (f->bare.cc.ops->on_cnp)
+		f->bare.cc.ops->on_cnp(&f->bare.cc, cc_us(s));
 	pump(s, f);
 }
 
 static void loss(struct sim *s, struct sim_flow *f)
 {
-	ccs_cc_advance(&f->cc, cc_us(s));
-	if (f->cc.ops->on_loss)
-		f->cc.ops->on_loss(&f->cc, cc_us(s));
+	ccs_cc_advance(&f->bare.cc, cc_us(s));
+	if (f->bare.cc.ops->on_loss)
+		f->bare.cc.ops->on_loss(&f->bare.cc, cc_us(s));
 	pump(s, f);
 }
 
-static void stop(struct sim_flow *f)
-{
-	(void)f;
-}
-
-const struct driver sim_bare = { start, wake, ack, cnp, loss, stop, NULL };
+const struct driver sim_bare = {
+	.start = start, .ack = ack, .wake = wake, .cnp = cnp, .loss = loss,
+};

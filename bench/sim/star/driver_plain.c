@@ -8,7 +8,7 @@
 static void fill(struct sim *s, struct sim_flow *f)
 {
 	while (f->live && f->head - f->tail < f->depth)
-		sim_post(s, f, f->message, f->head);
+		sim_post(s, f, f->message);
 }
 
 static unsigned depth(const struct sim_conf *c, uint32_t message)
@@ -33,11 +33,6 @@ static void start(struct sim *s, struct sim_flow *f)
 	fill(s, f);
 }
 
-static void wake(struct sim *s, struct sim_flow *f)
-{
-	fill(s, f);
-}
-
 static void ack(struct sim *s, struct sim_flow *f, const struct segment *seg, double rtt_jitter_us)
 {
 	(void)seg;
@@ -45,15 +40,4 @@ static void ack(struct sim *s, struct sim_flow *f, const struct segment *seg, do
 	fill(s, f);
 }
 
-static void ignore(struct sim *s, struct sim_flow *f)
-{
-	(void)s;
-	(void)f;
-}
-
-static void stop(struct sim_flow *f)
-{
-	(void)f;
-}
-
-const struct driver sim_plain = { start, wake, ack, ignore, ignore, stop, NULL };
+const struct driver sim_plain = { .start = start, .ack = ack };

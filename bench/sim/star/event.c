@@ -6,28 +6,17 @@
 /* The kind of all events in the queue. It is not 0, so that the order of equal times is kept. */
 enum { CALL = 1 };
 
-/* Index 0 means none. */
-static uint32_t new_event(struct sim *s)
-{
-	const uint32_t old = s->events, new = old ? 2 * old : 64;
-
-	if (!s->unused_event) {
-		s->event = mem_resized(s->event, new, sizeof(*s->event));
-		for (uint32_t i = new - 1; i >= (old ? old : 1); i--) {
-			s->event[i].next = s->unused_event;
-			s->unused_event = i;
-		}
-		s->events = new;
-	}
-	return s->unused_event;
-}
-
 void sim_at(struct sim *s, uint64_t at, void (*fire)(struct sim *, const struct event *),
 	    void *who, const struct packet *p)
 {
-	const uint32_t i = new_event(s);
-	struct event *e = &s->event[i];
+	struct event *e;
+	uint32_t i;
 
+	if (!s->unused_event)
+		s->event = mem_pool(s->event, &s->events, &s->unused_event, sizeof(*s->event),
+				    offsetof(struct event, next));
+	i = s->unused_event;
+	e = &s->event[i];
 	s->unused_event = e->next;
 	*e = (struct event){ .at = at, .fire = fire, .who = who };
 	if (p)

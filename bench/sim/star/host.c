@@ -30,11 +30,11 @@ static void send_back(struct sim *s, struct sim_flow *f, enum kind kind, uint64_
 		sim_at(s, at + f->back, sim_return, f, &p);
 }
 
-void sim_post(struct sim *s, struct sim_flow *f, uint32_t len, uint64_t number)
+void sim_post(struct sim *s, struct sim_flow *f, uint32_t len)
 {
 	f->seg = sim_grown(f->seg, f->tail, f->head, &f->mask, sizeof(*f->seg));
 	*seg_at(f, f->head++) = (struct segment){
-		.number = number, .posted = s->now, .len = len, .first = f->posted_packets,
+		.posted = s->now, .len = len, .first = f->posted_packets,
 		.packets = s->conf->mtu ? (len + s->conf->mtu - 1) / s->conf->mtu : 1,
 	};
 	f->posted_packets += seg_at(f, f->head - 1)->packets;
@@ -51,7 +51,7 @@ static void take_ack(struct sim *s, struct sim_flow *f, uint64_t segment, uint32
 {
 	const uint64_t first = segment == f->head ? f->posted_packets : seg_at(f, segment)->first;
 
-	if (!s->conf->unacked || segment < f->tail || first + index <= f->acked_packets)
+	if (!s->conf->nic.unacked || segment < f->tail || first + index <= f->acked_packets)
 		return;
 	f->acked_packets = first + index;
 	sim_feed(s, f);
@@ -68,7 +68,8 @@ static void go_back(struct sim *s, struct sim_flow *f)
 	f->tx_packet = f->rx_packet;
 	take_ack(s, f, f->rx_segment, f->rx_packet);
 	sim_feed(s, f);
-	f->driver->loss(s, f);
+	if (f->driver->loss)
+		f->driver->loss(s, f);
 }
 
 static void ack_arrives(struct sim *s, struct sim_flow *f);
@@ -176,7 +177,8 @@ static void cnp_arrives(struct sim *s, const struct event *e)
 {
 	struct sim_flow *f = e->who;
 
-	f->driver->cnp(s, f);
+	if (f->driver->cnp)
+		f->driver->cnp(s, f);
 }
 
 static void notify(struct sim *s, struct sim_flow *f, uint64_t at)
@@ -213,7 +215,7 @@ void sim_receive(struct sim *s, const struct packet *p, uint64_t at)
 	f->nak_sent = false;
 	f->delivered += p->len;
 	if (++f->rx_packet < seg_at(f, p->segment)->packets) {
-		if (s->conf->unacked && f->rx_packet % (s->conf->unacked / 2) == 0)
+		if (s->conf->nic.unacked && f->rx_packet % (s->conf->nic.unacked / 2) == 0)
 			send_back(s, f, ACK, f->rx_segment, at);
 		return;
 	}

@@ -136,10 +136,12 @@ static double settled(const struct sim *s, double from_us, double until_us, bool
 static double capacity(const struct sim *s)
 {
 	const struct sim_conf *c = s->conf;
-	const double from = fmax(c->slow_us, c->warm_us), until = fmin(c->fast_us, c->end_us);
-	const double slow_us = c->slow_rate > 0 && until > from ? until - from : 0;
+	const double from = fmax(c->slow.from_us, c->warm_us);
+	const double until = fmin(c->slow.until_us, c->end_us);
+	const double slow_us = c->slow.rate > 0 && until > from ? until - from : 0;
 
-	return 1e-6 * s->ports * ((c->end_us - c->warm_us) * c->rate - slow_us * (c->rate - c->slow_rate));
+	return 1e-6 * s->ports *
+	       ((c->end_us - c->warm_us) * c->rate - slow_us * (c->rate - c->slow.rate));
 }
 
 static void measure_flows(struct sim *s)
@@ -156,8 +158,8 @@ static void measure_flows(struct sim *s)
 		apart += f->apart ? got : 0;
 		if (f->stays)
 			jain_add(&j, got);
-		r->at_floor += f->flow.rtt.control.now == CCS_CONTROL_AT_FLOOR;
-		r->at_limit += f->flow.rtt.control.now == CCS_CONTROL_AT_LIMIT;
+		r->at_floor += f->shim.flow.rtt.control.now == CCS_CONTROL_AT_FLOOR;
+		r->at_limit += f->shim.flow.rtt.control.now == CCS_CONTROL_AT_LIMIT;
 	}
 	r->util = 8 * bytes / capacity(s);
 	r->own_util = 8 * (bytes - apart) / capacity(s);
@@ -192,6 +194,6 @@ void sim_measure_end(struct sim *s)
 	r->q_p50 = (double)ccs_hist_percentile(&s->queue, 0.5);
 	r->q_p95 = (double)ccs_hist_percentile(&s->queue, 0.95);
 	r->q_p99 = (double)ccs_hist_percentile(&s->queue, 0.99);
-	r->join_us = c->guests ? settled(s, c->join_us, c->leave_us, true) : 0;
-	r->leave_us = c->guests ? settled(s, c->leave_us, c->end_us, false) : 0;
+	r->join_us = c->guests.n ? settled(s, c->guests.join_us, c->guests.leave_us, true) : 0;
+	r->leave_us = c->guests.n ? settled(s, c->guests.leave_us, c->end_us, false) : 0;
 }

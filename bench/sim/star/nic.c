@@ -8,13 +8,7 @@
 
 double sim_nic_rate(const struct sim *s)
 {
-	return s->conf->nic_rate > 0 ? s->conf->nic_rate : s->conf->rate;
-}
-
-static void push(struct nic *nic, const struct packet *p)
-{
-	nic->queue = sim_grown(nic->queue, nic->tail, nic->head, &nic->mask, sizeof(*p));
-	nic->queue[nic->head++ & nic->mask] = *p;
+	return s->conf->nic.rate > 0 ? s->conf->nic.rate : s->conf->rate;
 }
 
 /* Returns the flow's next packet and advances its cursor. */
@@ -37,21 +31,21 @@ static bool may_send(const struct sim *s, const struct sim_flow *f)
 {
 	if (f->tx_segment >= f->ready)
 		return false;
-	return !s->conf->unacked || f->op == SIM_READ ||
+	return !s->conf->nic.unacked || f->op == SIM_READ ||
 	       f->seg[f->tx_segment & f->mask].first + f->tx_packet <
-		       f->acked_packets + s->conf->unacked;
+		       f->acked_packets + s->conf->nic.unacked;
 }
 
 static void bring(struct sim *s, struct sim_flow *f)
 {
-	const uint32_t depth = s->conf->nic_depth ? s->conf->nic_depth : 1;
+	const uint32_t depth = s->conf->nic.depth ? s->conf->nic.depth : 1;
 
 	if (f->in_nic > depth / 4)
 		return;
 	for (; f->in_nic < depth && may_send(s, f); f->in_nic++) {
 		const struct packet p = take_packet(s, f);
 
-		push(f->nic, &p);
+		sim_push(&f->nic->queue, &p);
 	}
 }
 
@@ -62,9 +56,9 @@ static void kick(struct sim *s, struct nic *nic)
 	struct packet p;
 	uint64_t at;
 
-	if (nic->busy || nic->tail == nic->head)
+	if (nic->busy || nic->queue.tail == nic->queue.head)
 		return;
-	p = nic->queue[nic->tail++ & nic->mask];
+	p = sim_take(&nic->queue);
 	if (p.kind == DATA) {
 		p.flow->in_nic--;
 		bring(s, p.flow);
@@ -91,6 +85,8 @@ void sim_feed(struct sim *s, struct sim_flow *f)
 
 void sim_leave(struct sim *s, const struct event *e)
 {
-	push(e->who, &e->packet);
-	kick(s, e->who);
+	struct nic *nic = e->who;
+
+	sim_push(&nic->queue, &e->packet);
+	kick(s, nic);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Placement of flows on hosts: the NIC and the port of each flow's data, and those of the
- * packets returned. A host has a NIC and a port of the same number; in an incast the first NICs
- * belong to the senders and the first ports to the receivers. The victim's host is the last.
+ * packets returned. Senders are the first hosts; in an incast receivers follow, and have the first
+ * ports. The victim's host is the last.
  */
 #include "priv.h"
 
@@ -15,14 +15,12 @@ void sim_place_all(struct sim *s)
 	s->ends = 1 + s->sources + (c->pattern == SIM_INCAST ? s->ports : 0);
 }
 
-static void incast(struct sim *s, struct sim_flow *f)
+/* The number of the port to a host, whose NIC has the host's number. */
+static unsigned port_of(const struct sim *s, unsigned host)
 {
-	const unsigned from = f->index % s->sources, to = f->index % s->ports;
-
-	f->nic = &s->nic[from];
-	f->port = &s->port[to];
-	f->back_nic = &s->nic[s->sources + to];
-	f->back_port = &s->port[s->ports + from];
+	if (s->conf->pattern != SIM_INCAST || host == s->ends - 1)
+		return host;
+	return host < s->sources ? s->ports + host : host - s->sources;
 }
 
 static unsigned step(const struct sim *s, const struct sim_flow *f)
@@ -36,22 +34,19 @@ static unsigned step(const struct sim *s, const struct sim_flow *f)
 	}
 }
 
-static void between_hosts(struct sim *s, struct sim_flow *f)
+/* The hosts at the ends of a flow's data. */
+static unsigned sender(const struct sim *s, const struct sim_flow *f)
 {
-	const unsigned from = f->index % s->sources, to = (from + step(s, f)) % s->sources;
-
-	f->nic = &s->nic[from];
-	f->port = &s->port[to];
-	f->back_nic = &s->nic[to];
-	f->back_port = &s->port[from];
+	return f->index == s->total ? s->ends - 1 : f->index % s->sources;
 }
 
-static void victim(struct sim *s, struct sim_flow *f)
+static unsigned receiver(const struct sim *s, const struct sim_flow *f)
 {
-	f->nic = &s->nic[s->ends - 1];
-	f->port = &s->port[0];
-	f->back_nic = &s->nic[s->conf->pattern == SIM_INCAST ? s->sources : 0];
-	f->back_port = &s->port[s->ends - 1];
+	const bool incast = s->conf->pattern == SIM_INCAST, victim = f->index == s->total;
+
+	if (incast)
+		return s->sources + (victim ? 0 : f->index % s->ports);
+	return victim ? 0 : (sender(s, f) + step(s, f)) % s->sources;
 }
 
 void sim_place(struct sim *s, struct sim_flow *f)
@@ -59,13 +54,12 @@ void sim_place(struct sim *s, struct sim_flow *f)
 	const struct sim_conf *c = s->conf;
 	const bool far = c->far_us > 0 && f->index % 2 && f->index < s->total;
 	const double base_us = far ? c->far_us : c->base_us;
+	const unsigned from = sender(s, f), to = receiver(s, f);
 
-	if (f->index == s->total)
-		victim(s, f);
-	else if (c->pattern == SIM_INCAST)
-		incast(s, f);
-	else
-		between_hosts(s, f);
+	f->nic = &s->nic[from];
+	f->port = &s->port[port_of(s, to)];
+	f->back_nic = &s->nic[to];
+	f->back_port = &s->port[port_of(s, from)];
 	/* A longer distance is on the flow's own link. */
 	f->wire = sim_ps(base_us / 2 - c->base_us / 4);
 	f->back = sim_ps(base_us / 2);

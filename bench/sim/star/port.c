@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The bottleneck: a FIFO that marks by RED, may drop, and takes INT records. */
-#include "fabric/red.h"
 #include "priv.h"
 
 /* Marking uses the queue that a packet leaves behind, as in HPCC's ns-3: later arrivals count. */
 static bool marks(struct sim *s, uint64_t queue)
 {
-	const struct ccs_red red = { s->conf->kmin, s->conf->kmax, s->conf->pmax };
+	const struct ccs_red *red = &s->conf->red;
 
-	return red.pmax > 0 && ccs_red_mark(&red, (double)queue, rng_unit(&s->random));
+	return red->pmax > 0 && ccs_red_mark(red, (double)queue, rng_unit(&s->random));
 }
 
 static void port_done(struct sim *s, const struct event *e);
@@ -16,7 +15,7 @@ static void port_done(struct sim *s, const struct event *e);
 /* As in a switch, the record excludes its own packet. */
 static void port_send(struct sim *s, struct port *port)
 {
-	port->sending = port->queue[port->tail++ & port->mask];
+	port->sending = sim_take(&port->queue);
 	port->bytes -= port->sending.len;
 	port->sending.ce = port->sending.kind == DATA && marks(s, port->bytes);
 	s->result->marks += port->sending.ce;
@@ -47,16 +46,16 @@ void sim_read_port(struct sim *s, const struct event *e)
 		.qlen_bytes = echo ? 0 : port->bytes,
 		.capacity = port->rate,
 	};
-	if (s->conf->advise)
+	if (s->conf->agents.advise)
 		sim_advise(s, port);
 	sim_at(s, s->now + s->back, send_record, port, NULL);
-	sim_at(s, s->now + sim_ps(s->conf->record_us), sim_read_port, port, NULL);
+	sim_at(s, s->now + sim_ps(s->conf->agents.record_us), sim_read_port, port, NULL);
 }
 
 unsigned sim_telemetry(const struct sim *s, const struct sim_flow *f, const struct segment *seg,
 		       struct ccs_cc_hop *hop)
 {
-	*hop = s->conf->record_us > 0 ? f->port->sent : seg->hop;
+	*hop = s->conf->agents.record_us > 0 ? f->port->sent : seg->hop;
 	return s->conf->telemetry != SIM_BLIND && hop->capacity > 0;
 }
 
@@ -83,7 +82,7 @@ static void port_done(struct sim *s, const struct event *e)
 	port->busy = false;
 	if (p.kind == DATA)
 		stamp(s, port, &p);
-	if (port->head != port->tail)
+	if (port->queue.head != port->queue.tail)
 		port_send(s, port);
 	if (p.kind == DATA)
 		sim_receive(s, &p, s->now + s->wire2);
@@ -114,8 +113,7 @@ void sim_arrive(struct sim *s, const struct event *e)
 		s->result->late_drops += s->now >= sim_ps(s->conf->warm_us);
 		return;
 	}
-	port->queue = sim_grown(port->queue, port->tail, port->head, &port->mask, sizeof(p));
-	port->queue[port->head++ & port->mask] = p;
+	sim_push(&port->queue, &p);
 	port->bytes += p.len;
 	if (!port->busy)
 		port_send(s, port);

@@ -7,11 +7,11 @@
  */
 #include "bench/common/rng.h"
 #include "bench/sim/core/event.h"
+#include "bench/sim/core/shim.h"
 #include "base/hist.h"
 #include "cc/advice.h"
 #include "cc/cc.h"
 #include "cc/dcqcn_np.h"
-#include "flow/flow.h"
 #include "base/timer_wheel.h"
 #include "sim.h"
 
@@ -43,24 +43,26 @@ struct event {
 };
 
 struct segment {
-	uint64_t number;         /* the driver's name for it */
 	uint64_t posted;
 	uint64_t first;          /* of its packets, counted from the flow's first */
 	uint32_t len, packets;
 	struct ccs_cc_hop hop;
 };
 
-struct nic {
-	struct packet *queue;    /* ring: [tail, head) */
+struct ring {
+	struct packet *packet;   /* [tail, head) */
 	uint64_t tail, head, mask;
+};
+
+struct nic {
+	struct ring queue;
 	bool busy;
 };
 
 struct port {
 	double rate;
 	unsigned live;           /* flows */
-	struct packet *queue;    /* ring: [tail, head) */
-	uint64_t tail, head, mask;
+	struct ring queue;
 	uint64_t bytes;          /* waiting */
 	struct packet sending;
 	bool busy;
@@ -101,16 +103,19 @@ struct sim_flow {
 	uint64_t delivered;      /* bytes, in order */
 	uint64_t at_warm, at_bin;
 
-	struct ccs_cc cc;        /* SIM_BARE */
-	uint64_t sent, acked;
-	uint64_t paced_at, due_at; /* last release, next one */
-	double due_rate;         /* the rate that due_at was computed for */
+	struct {                 /* SIM_BARE */
+		struct ccs_cc cc;
+		uint64_t sent, acked;
+		uint64_t paced_at, due_at; /* last release, next one */
+		double due_rate; /* the rate that due_at was computed for */
+	} bare;
 
-	struct ccs_flow flow;    /* SIM_SHIM */
+	struct shim shim;        /* SIM_SHIM */
 	struct ccs_timer timer;
-	struct ccs_telemetry telemetry;
-	uint64_t arrived;        /* segments completed, including those not polled yet */
-	bool poll_due;
+	struct {
+		uint64_t arrived; /* bytes completed, including those not polled yet */
+		bool due;        /* the next poll is scheduled */
+	} poll;
 
 	uint32_t message;        /* SIM_PLAIN */
 	unsigned depth;
@@ -118,13 +123,13 @@ struct sim_flow {
 
 struct driver {
 	void (*start)(struct sim *s, struct sim_flow *f);
-	void (*wake)(struct sim *s, struct sim_flow *f);
 	void (*ack)(struct sim *s, struct sim_flow *f, const struct segment *seg, double rtt_jitter_us);
+	/* NULL: the event makes no difference. */
+	void (*wake)(struct sim *s, struct sim_flow *f);
 	void (*cnp)(struct sim *s, struct sim_flow *f);
 	void (*loss)(struct sim *s, struct sim_flow *f);
-	void (*stop)(struct sim_flow *f);
-	/* NULL: the driver cannot follow advice */
 	void (*advise)(struct sim *s, struct sim_flow *f);
+	void (*stop)(struct sim_flow *f);
 };
 
 extern const struct driver sim_bare, sim_shim, sim_plain;
@@ -160,6 +165,18 @@ bool sim_pop(struct sim *s, struct event *e);
 /* Call the driver's wake() at this time or earlier: a flow has one pending wake-up. */
 void sim_wake_at(struct sim *s, struct sim_flow *f, uint64_t at);
 void *sim_grown(void *ring, uint64_t tail, uint64_t head, uint64_t *mask, size_t size);
+
+static inline void sim_push(struct ring *r, const struct packet *p)
+{
+	r->packet = sim_grown(r->packet, r->tail, r->head, &r->mask, sizeof(*p));
+	r->packet[r->head++ & r->mask] = *p;
+}
+
+/* The ring must not be empty. */
+static inline struct packet sim_take(struct ring *r)
+{
+	return r->packet[r->tail++ & r->mask];
+}
 
 static inline uint64_t sim_ps(double us)
 {
@@ -204,7 +221,7 @@ void sim_advise(struct sim *s, struct port *port);
 void sim_advise_newcomer(struct sim *s, struct sim_flow *f);
 
 /* host.c */
-void sim_post(struct sim *s, struct sim_flow *f, uint32_t len, uint64_t number);
+void sim_post(struct sim *s, struct sim_flow *f, uint32_t len);
 void sim_receive(struct sim *s, const struct packet *p, uint64_t at);
 void sim_return(struct sim *s, const struct event *e); /* a returned packet has arrived */
 void sim_watch_losses(struct sim *s, struct sim_flow *f);

@@ -16,7 +16,7 @@ static void join(struct sim *s, const struct event *e)
 	f->port->live += f->index < s->total;
 	sim_watch_losses(s, f);
 	f->driver->start(s, f);
-	if (s->conf->advise && !f->apart)
+	if (s->conf->agents.advise && !f->apart)
 		sim_advise_newcomer(s, f);
 }
 
@@ -29,22 +29,12 @@ static void leave(struct sim *s, const struct event *e)
 	f->port->live--;
 }
 
-static void change_rate(struct sim *s, double rate)
+static void change_rate(struct sim *s, const struct event *e)
 {
+	const bool slow = e->at == sim_ps(s->conf->slow.from_us);
+
 	for (unsigned i = 0; i < s->ports; i++)
-		s->port[i].rate = rate;
-}
-
-static void slow_down(struct sim *s, const struct event *e)
-{
-	(void)e;
-	change_rate(s, s->conf->slow_rate);
-}
-
-static void speed_up(struct sim *s, const struct event *e)
-{
-	(void)e;
-	change_rate(s, s->conf->rate);
+		s->port[i].rate = slow ? s->conf->slow.rate : s->conf->rate;
 }
 
 static void check(const struct sim_conf *c)
@@ -59,11 +49,12 @@ static void check(const struct sim_conf *c)
 		wrong = "a pattern wants hosts, two or more, and has a port for each";
 	else if (c->op == SIM_SEND && !c->message)
 		wrong = "a SEND without a size";
-	else if (c->slow_rate > 0 && c->slow_us >= c->fast_us)
+	else if (c->slow.rate > 0 && c->slow.from_us >= c->slow.until_us)
 		wrong = "fast before it is slow";
 	else if (c->end_us <= c->warm_us)
 		wrong = "ends before it is warm";
-	else if (c->guests && !(c->join_us < c->leave_us && c->leave_us < c->end_us))
+	else if (c->guests.n && !(c->guests.join_us < c->guests.leave_us &&
+				  c->guests.leave_us < c->end_us))
 		wrong = "guests do not come and go in time";
 	if (wrong) {
 		fprintf(stderr, "sim: %s\n", wrong);
@@ -80,8 +71,8 @@ static void set_up_flow(struct sim *s, unsigned i)
 {
 	const struct sim_conf *c = s->conf;
 	struct sim_flow *f = &s->flow[i];
-	const bool guest = i >= c->flows && i < c->flows + c->guests;
-	const double at_us = c->start_spread_us * rng_unit(&s->random) + (guest ? c->join_us : 0);
+	const bool guest = i >= c->flows && i < c->flows + c->guests.n;
+	const double at_us = c->start_spread_us * rng_unit(&s->random) + (guest ? c->guests.join_us : 0);
 
 	f->index = i;
 	f->stays = i < c->flows;
@@ -93,7 +84,7 @@ static void set_up_flow(struct sim *s, unsigned i)
 	f->wake_at = NEVER;
 	sim_at(s, sim_ps(at_us), join, f, NULL);
 	if (guest)
-		sim_at(s, sim_ps(c->leave_us), leave, f, NULL);
+		sim_at(s, sim_ps(c->guests.leave_us), leave, f, NULL);
 }
 
 /* Writes of 64 bytes, one after the other, from a separate host. */
@@ -113,7 +104,7 @@ static void set_up_hosts(struct sim *s)
 {
 	const struct sim_conf *c = s->conf;
 
-	s->total = c->flows + c->guests + c->rivals;
+	s->total = c->flows + c->guests.n + c->rivals;
 	sim_place_all(s);
 	s->flow = mem_zeroed(s->total + 1, sizeof(*s->flow));
 	s->nic = mem_zeroed(s->ends, sizeof(*s->nic));
@@ -123,9 +114,9 @@ static void set_up_hosts(struct sim *s)
 	for (unsigned i = 0; i < s->total; i++)
 		set_up_flow(s, i);
 	set_up_victim(s);
-	if (c->slow_rate > 0) {
-		sim_at(s, sim_ps(c->slow_us), slow_down, NULL, NULL);
-		sim_at(s, sim_ps(c->fast_us), speed_up, NULL, NULL);
+	if (c->slow.rate > 0) {
+		sim_at(s, sim_ps(c->slow.from_us), change_rate, NULL, NULL);
+		sim_at(s, sim_ps(c->slow.until_us), change_rate, NULL, NULL);
 	}
 }
 
@@ -146,20 +137,21 @@ static void set_up(struct sim *s, uint64_t seed)
 	s->wheel_at = NEVER;
 	ccs_timer_wheel_init(s->wheel, 0);
 	set_up_hosts(s);
-	for (unsigned i = 0; c->record_us > 0 && i < s->ports; i++)
-		sim_at(s, sim_ps(c->record_us), sim_read_port, &s->port[i], NULL);
+	for (unsigned i = 0; c->agents.record_us > 0 && i < s->ports; i++)
+		sim_at(s, sim_ps(c->agents.record_us), sim_read_port, &s->port[i], NULL);
 	sim_measure_start(s);
 }
 
 static void tear_down(struct sim *s)
 {
 	for (unsigned i = 0; i <= s->total; i++) {
-		s->flow[i].driver->stop(&s->flow[i]);
+		if (s->flow[i].driver->stop)
+			s->flow[i].driver->stop(&s->flow[i]);
 		free(s->flow[i].seg);
 	}
 	for (unsigned i = 0; i < s->ends; i++) {
-		free(s->nic[i].queue);
-		free(s->port[i].queue);
+		free(s->nic[i].queue.packet);
+		free(s->port[i].queue.packet);
 	}
 	free(s->flow);
 	free(s->nic);

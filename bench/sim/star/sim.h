@@ -21,6 +21,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "fabric/red.h"
+
 /* The driver between the algorithm and the NIC. */
 enum sim_driver {
 	SIM_BARE,                /* a pacer and a window, as in the papers' simulations */
@@ -68,6 +70,61 @@ struct sim_stalls {
 	double every_us, stall_us;
 };
 
+/* Flows that come later, and leave. */
+struct sim_guests {
+	unsigned n;
+	double join_us, leave_us;
+};
+
+/* SIM_BARE: the start and the pace of flows. */
+struct sim_bare {
+	double first_rate;       /* flow 0 starts at this rate, */
+	double start_rate;       /* and the others at this one; 0: the algorithm's choice */
+	bool fixed_release;      /* as in TIMELY, see driver_bare.c */
+	double jitter;           /* gaps vary by this share */
+};
+
+/* The first flows, which SIM_SHIM holds down to this rate each. */
+struct sim_limited {
+	unsigned flows;
+	double rate;
+};
+
+/* The ports' rate from from_us to until_us; 0: unchanged. */
+struct sim_slow {
+	double rate, from_us, until_us;
+};
+
+struct sim_nic {
+	double rate;             /* default: the ports' */
+	/*
+	 * packets of a queue pair in the NIC's FIFO; default 1: its QPs take turns. Soft-RoCE
+	 * has up to 64 in the interface's queue
+	 */
+	unsigned depth;
+	unsigned unacked;        /* packets of a queue pair that may be unacknowledged; long
+				    messages are acknowledged every half of it. Default: any;
+				    Soft-RoCE 128 */
+};
+
+struct sim_agents {
+	double record_us;        /* interval at which the port is read; senders have the newest
+				    record; 0: each segment has its own */
+	bool report_flows;       /* acks name the number of active flows */
+	bool advise;             /* the port's agent advises a rate at each of its records: */
+	double loss;             /* share of its messages that are lost, */
+	double delay_us;         /* time that each takes in addition, */
+	double count_factor;     /* factor of the error in the number of flows; default 1 */
+};
+
+/* What the algorithm is given. */
+struct sim_path {
+	double base_us;          /* default: that of the network (SIM_SHIM: learned) */
+	double noise_us;
+	double bottleneck;       /* bit/s, the path's bottleneck_rate; default: unknown */
+	unsigned flows;          /* default: flows per host */
+};
+
 /* Zero means absent, or the default named. */
 struct sim_conf {
 	const char *cc;          /* "NAME[:param=value,...]" */
@@ -75,10 +132,9 @@ struct sim_conf {
 	enum sim_telemetry telemetry;
 
 	unsigned flows;          /* that stay from start to end */
-	unsigned guests;         /* more of them, from join_us to leave_us */
-	double join_us, leave_us;
-	double first_rate;       /* SIM_BARE: flow 0 starts at this rate, */
-	double start_rate;       /* and the others at this one; 0: the algorithm's choice */
+	struct sim_guests guests;
+	struct sim_bare bare;
+	struct sim_limited limited;
 	double start_spread_us;  /* flows start uniformly within this */
 	unsigned rivals;         /* more flows, SIM_PLAIN all the time */
 	bool victim;             /* one more host writes 64 bytes at a time to the first receiver */
@@ -92,17 +148,9 @@ struct sim_conf {
 
 	enum sim_pattern pattern;
 	double rate;             /* rate of a port */
-	double slow_rate, slow_us, fast_us; /* of the ports from slow_us to fast_us; 0: unchanged */
+	struct sim_slow slow;
 	unsigned ports;          /* SIM_INCAST: default 1; flow i uses port i modulo this */
-	double nic_rate;         /* default: rate */
-	/*
-	 * packets of a queue pair in the NIC's FIFO; default 1: its QPs take turns. Soft-RoCE
-	 * has up to 64 in the interface's queue
-	 */
-	unsigned nic_depth;
-	unsigned unacked;        /* packets of a queue pair that may be unacknowledged; long
-				    messages are acknowledged every half of it. Default: any;
-				    Soft-RoCE 128 */
+	struct sim_nic nic;
 	unsigned hosts;          /* default: one per flow; flow i is on host i modulo this */
 	double base_us;          /* RTT without any serialisation */
 	double far_us;           /* of every second flow; default: base_us */
@@ -111,32 +159,16 @@ struct sim_conf {
 	double rto_us;           /* retransmission timeout without progress; default 4 ms */
 	uint32_t mtu;            /* default: a segment is a packet */
 	uint32_t segment;        /* bytes; SIM_SHIM with a message: default of the flow layer */
-	double kmin, kmax, pmax; /* RED on the queue in bytes that a packet leaves */
-	uint64_t limit;          /* of the queue in bytes; 0: lossless */
-	/*
-	 * host agents: interval at which the port is read; senders have the newest record; 0:
-	 * each segment has its own
-	 */
-	double record_us;
-	bool advise;             /* the port's agent advises a rate at each of its records: */
-	double advice_loss;      /* share of its messages that are lost, */
-	double advice_us;        /* time that each takes in addition, */
-	double count_factor;     /* factor of the error in the number of flows; default 1 */
-	unsigned limited;        /* first flows, which SIM_SHIM holds down to */
-	double limit_rate;       /* this rate each */
+	struct ccs_red red;      /* marks by the queue in bytes that a packet leaves */
 	double cnp_us;           /* notification point: least time between CNPs; 0: none */
+	uint64_t limit;          /* of the queue in bytes; 0: lossless */
+	struct sim_agents agents; /* of hosts */
 	struct sim_noise noise;
 	struct sim_stalls stalls;
 	double poll_us;          /* SIM_SHIM: interval at which owners poll; 0: at once */
 
-	double path_base_us;     /* given to the algorithm; default: base_us (SIM_SHIM: learned) */
-	double path_noise_us;
-	double path_bottleneck;  /* bit/s, the path's bottleneck_rate; default: unknown */
-	unsigned path_flows;     /* default: flows per host */
-	bool report_flows;         /* acks name the number of active flows */
-	uint64_t max_inflight;            /* bytes outstanding; SIM_SHIM: default as it likes */
-	bool fixed_release;         /* SIM_BARE: as in TIMELY, see driver_bare.c */
-	double pace_jitter;      /* SIM_BARE: gaps vary by this share */
+	struct sim_path path;
+	uint64_t max_inflight;   /* bytes outstanding; SIM_SHIM: default as it likes */
 
 	double warm_us, end_us;  /* results are of the time between */
 	double bin_us;           /* series; default: a hundredth of end_us */

@@ -10,21 +10,16 @@
 
 static uint64_t hash_of(const struct ccs_agent *a, const char *device, uint32_t qpn)
 {
-	uint64_t hash = a->qps.salt ^ qpn;
+	uint64_t hash = a->flows.by_qp.salt ^ qpn;
 
 	while (*device)
 		hash = ccs_mix(hash ^ (uint8_t)*device++);
 	return hash;
 }
 
-static struct ccs_agent_flow *flow_of(struct ccs_hash_node *l)
-{
-	return (struct ccs_agent_flow *)((char *)l - offsetof(struct ccs_agent_flow, qp_link));
-}
-
 void ccs_cnp_feed_attach(struct ccs_agent *a, struct ccs_agent_flow *f)
 {
-	ccs_index_add(&a->qps, &f->qp_link, hash_of(a, f->device, f->local_qpn));
+	ccs_index_add(&a->flows.by_qp, &f->qp_link, hash_of(a, f->device, f->local_qpn));
 }
 
 void ccs_cnp_feed_detach(struct ccs_agent_flow *f)
@@ -39,8 +34,11 @@ bool ccs_cnp_feed_slots_used_up(const struct ccs_agent *a, const struct ccs_clie
 	struct ccs_hash_node *l = NULL;
 	unsigned n = 0;
 
-	while ((l = ccs_index_next(&a->qps, l, hash)))
-		n += flow_of(l)->client->uid == c->uid && flow_of(l)->local_qpn == m->local_qpn;
+	while ((l = ccs_index_next(&a->flows.by_qp, l, hash))) {
+		const struct ccs_agent_flow *f = CCS_FLOW_OF(l, qp_link);
+
+		n += f->client->uid == c->uid && f->local_qpn == m->local_qpn;
+	}
 	return n >= CCS_AGENT_SAME_QP;
 }
 
@@ -51,8 +49,8 @@ bool ccs_cnp_feed_has_other_peer(const struct ccs_agent *a, const char *device, 
 	struct ccs_hash_node *l = NULL;
 	bool other = false;
 
-	while ((l = ccs_index_next(&a->qps, l, hash))) {
-		const struct ccs_agent_flow *f = flow_of(l);
+	while ((l = ccs_index_next(&a->flows.by_qp, l, hash))) {
+		const struct ccs_agent_flow *f = CCS_FLOW_OF(l, qp_link);
 
 		if (f->local_qpn != qpn || strcmp(f->device, device) != 0)
 			continue;
@@ -74,8 +72,8 @@ int ccs_cnp_feed_deliver(struct ccs_agent *a, const struct ccs_client *c,
 	if (!m->count || memchr(m->device, '\0', sizeof(m->device)) == NULL)
 		return EINVAL;
 	hash = hash_of(a, m->device, m->local_qpn);
-	while ((l = ccs_index_next(&a->qps, l, hash))) {
-		struct ccs_agent_flow *f = flow_of(l);
+	while ((l = ccs_index_next(&a->flows.by_qp, l, hash))) {
+		struct ccs_agent_flow *f = CCS_FLOW_OF(l, qp_link);
 
 		if (f->local_qpn != m->local_qpn || strcmp(f->device, m->device) != 0)
 			continue;

@@ -4,11 +4,6 @@
 #include "agent/cnp/deliver.h"
 #include "agent/host/core.h"
 
-static struct ccs_agent_flow *flow_of(struct ccs_nic_counter_flow *c)
-{
-	return (struct ccs_agent_flow *)((char *)c - offsetof(struct ccs_agent_flow, counter));
-}
-
 struct delivery {
 	struct ccs_agent *agent;
 	uint64_t now_ns;
@@ -18,7 +13,7 @@ static void deliver(void *arg, struct ccs_nic_counter_flow *flow, uint32_t cnps)
 {
 	const struct delivery *d = arg;
 
-	ccs_deliver_cnps(flow_of(flow), cnps, d->now_ns);
+	ccs_deliver_cnps(CCS_FLOW_OF(flow, counter), cnps, d->now_ns);
 	d->agent->totals.cnps_counted += cnps;
 }
 
@@ -33,7 +28,7 @@ void ccs_nic_cnps_poll(struct ccs_agent *a, uint64_t now_ns)
 static void update_peer(void *arg, struct ccs_nic_counter_flow *flow)
 {
 	const uint64_t *now_ns = arg;
-	struct ccs_agent_flow *f = flow_of(flow);
+	struct ccs_agent_flow *f = CCS_FLOW_OF(flow, counter);
 
 	f->peer->nic_counts_cnps = ccs_nic_counters_alive(flow);
 	if (!f->peer->nic_counts_cnps)

@@ -6,23 +6,15 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
-#include <time.h>
 
 #include "agent/host/siphash.h"
-
-static uint64_t clock_ns(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
+#include "base/os.h"
 
 int ccs_agent_init_identity(struct ccs_agent *a)
 {
 	uint64_t secret[3];
 
-	a->incarnation = clock_ns(CLOCK_REALTIME);
+	a->incarnation = ccs_clock_ns(CLOCK_REALTIME);
 	if (getrandom(secret, sizeof(secret), 0) != (ssize_t)sizeof(secret))
 		return -1;
 	memcpy(a->key, secret, sizeof(a->key));
@@ -41,7 +33,7 @@ uint64_t ccs_agent_incarnation(const struct ccs_agent *a, const struct ccs_ends 
 
 uint64_t ccs_agent_now(const struct ccs_agent *a)
 {
-	return a->config.now ? a->config.now(a->config.now_arg) : clock_ns(CLOCK_MONOTONIC);
+	return a->config.now ? a->config.now(a->config.now_arg) : ccs_clock_ns(CLOCK_MONOTONIC);
 }
 
 int ccs_agent_watch(struct ccs_agent *a, struct ccs_source *s)
@@ -61,15 +53,15 @@ bool ccs_agent_owns_address(const struct ccs_agent *a, const struct ccs_address 
 
 bool ccs_agent_warning_due(struct ccs_agent *a, enum ccs_agent_warning kind)
 {
-	if (a->config.warn && ccs_agent_now(a) >= a->warn_ns[kind])
+	if (a->config.warn && ccs_agent_now(a) >= a->warning.next_ns[kind])
 		return true;
-	a->unreported[kind]++;
+	a->warning.unreported[kind]++;
 	return false;
 }
 
 void ccs_agent_warn(struct ccs_agent *a, enum ccs_agent_warning kind, const char *fmt, ...)
 {
-	uint64_t *next_ns = &a->warn_ns[kind];
+	uint64_t *next_ns = &a->warning.next_ns[kind];
 	char text[512];
 	va_list ap;
 	int n;
@@ -79,10 +71,10 @@ void ccs_agent_warn(struct ccs_agent *a, enum ccs_agent_warning kind, const char
 	va_start(ap, fmt);
 	n = vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	if (*next_ns && a->unreported[kind] && n > 0 && (size_t)n < sizeof(text))
+	if (*next_ns && a->warning.unreported[kind] && n > 0 && (size_t)n < sizeof(text))
 		snprintf(text + n, sizeof(text) - (size_t)n, " (%u more since the last report)",
-			 a->unreported[kind]);
+			 a->warning.unreported[kind]);
 	*next_ns = ccs_agent_now(a) + CCS_AGENT_WARN_NS;
-	a->unreported[kind] = 0;
+	a->warning.unreported[kind] = 0;
 	a->config.warn(a->config.warn_arg, text);
 }

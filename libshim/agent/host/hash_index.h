@@ -33,6 +33,11 @@ static inline int ccs_index_init(struct ccs_index *x, uint64_t buckets, uint64_t
 	return x->bucket ? 0 : -1;
 }
 
+static inline uint64_t ccs_index_hash(const struct ccs_index *x, uint64_t a, uint32_t b)
+{
+	return ccs_mix(x->salt ^ (a << 32 | b));
+}
+
 static inline void ccs_index_add(struct ccs_index *x, struct ccs_hash_node *e, uint64_t hash)
 {
 	struct ccs_hash_node **at = &x->bucket[hash & x->mask];

@@ -3,25 +3,17 @@
 #define CCS_AGENT_LIVE_QPS_H
 /*
  * Whether a queue pair number belongs to a queue pair of this host that can receive, according to
- * the kernel: RDMA netlink, as in agent/host/owner.h.
+ * the kernel.
  */
-#include "agent/host/netlink.h"
+#include "agent/host/rdma_query.h"
 
 enum { CCS_LIVE_QPS_DEVICES = 64 };
 
 struct ccs_live_qps {
-	struct ccs_netlink netlink;
+	struct ccs_netlink netlink;      /* closed (fd -1) at first */
 	unsigned n;                      /* devices, as of the last query of them */
-	struct {
-		uint32_t index, ports;   /* ports 1 to that number */
-		char name[64];
-	} device[CCS_LIVE_QPS_DEVICES];
+	struct ccs_rdma_reply device[CCS_LIVE_QPS_DEVICES];
 };
-
-/* The first query opens it: RDMA devices may appear later than the agent. */
-#define CCS_LIVE_QPS_CLOSED { .netlink = { .fd = -1 } }
-
-void ccs_live_qps_close(struct ccs_live_qps *l);
 
 /*
  * As ccs_agent_config.check_qp; arg is the struct ccs_live_qps. Sends a request for each port; if

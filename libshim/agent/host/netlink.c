@@ -4,7 +4,8 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
+
+#include "base/os.h"
 
 enum { PART = 16384 };                   /* the kernel sends dumps in parts of at most 8 KB */
 
@@ -26,8 +27,7 @@ int ccs_netlink_open(struct ccs_netlink *n, int protocol)
 
 void ccs_netlink_close(struct ccs_netlink *n)
 {
-	if (n->fd >= 0)
-		close(n->fd);
+	ccs_close(n->fd);
 	n->fd = -1;
 }
 
@@ -128,4 +128,11 @@ bool ccs_netlink_next(struct ccs_netlink_attrs *in, struct ccs_netlink_attr *a)
 	whole = NLA_ALIGN(head.nla_len); /* the last attribute may lack its padding */
 	in->at += whole < (size_t)(in->end - in->at) ? whole : (size_t)(in->end - in->at);
 	return true;
+}
+
+void ccs_netlink_copy(const struct ccs_netlink_attr *a, void *to, size_t size)
+{
+	memset(to, 0, size);
+	if (a->len)
+		memcpy(to, a->data, a->len < size ? a->len : size);
 }

@@ -52,5 +52,8 @@ struct ccs_netlink_attrs ccs_netlink_attrs(const struct nlmsghdr *h, size_t head
 /* The attributes nested in an attribute. */
 struct ccs_netlink_attrs ccs_netlink_nested(const struct ccs_netlink_attr *a);
 bool ccs_netlink_next(struct ccs_netlink_attrs *in, struct ccs_netlink_attr *a);
+/* Copy the attribute, which may be unaligned, to an object of that size. An attribute that is too
+ * short, such as an older kernel's, is extended with zeros. */
+void ccs_netlink_copy(const struct ccs_netlink_attr *a, void *to, size_t size);
 
 #endif

@@ -2,15 +2,12 @@
 #include "agent/host/nic_counters.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "agent/host/sysfile.h"
+#include "base/os.h"
+#include "base/sysfs.h"
 
 enum { FILES = 2, DEVICE_LEN = 64 };
 
@@ -53,8 +50,7 @@ static bool is_open(const struct ccs_nic_counter_port *p)
 static void close_port(struct ccs_nic_counter_port *p)
 {
 	for (unsigned i = 0; i < FILES; i++) {
-		if (p->file[i].fd >= 0)
-			close(p->file[i].fd);
+		ccs_close(p->file[i].fd);
 		p->file[i].fd = -1;
 	}
 }
@@ -62,11 +58,8 @@ static void close_port(struct ccs_nic_counter_port *p)
 static int open_counter(const struct ccs_nic_counters *c, const struct ccs_nic_counter_port *p,
 			const char *name)
 {
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s/class/infiniband/%s/ports/%u/hw_counters/%s", c->sysfs,
-		 p->device, p->number, name);
-	return open(path, O_RDONLY | O_CLOEXEC);
+	return ccs_sysfs_open(c->sysfs, "infiniband/%s/ports/%u/hw_counters/%s", p->device,
+			      p->number, name);
 }
 
 /* Events counted before now are not attributed to any flow. */
@@ -76,7 +69,7 @@ static bool open_port(const struct ccs_nic_counters *c, struct ccs_nic_counter_p
 		for (unsigned i = 0; i < FILES && names[set][i]; i++) {
 			p->file[i].fd = open_counter(c, p, names[set][i]);
 			if (p->file[i].fd < 0 ||
-			    !ccs_sysfile_read(p->file[i].fd, &p->file[i].last)) {
+			    !ccs_sysfs_read_number(p->file[i].fd, &p->file[i].last)) {
 				close_port(p);
 				break;
 			}
@@ -101,7 +94,7 @@ static bool read_port(struct ccs_nic_counter_port *p, uint64_t *events)
 
 	*events = 0;
 	for (unsigned i = 0; i < FILES && p->file[i].fd >= 0; i++) {
-		if (!ccs_sysfile_read(p->file[i].fd, &value))
+		if (!ccs_sysfs_read_number(p->file[i].fd, &value))
 			return false;
 		*events += increase(p->file[i].last, value);
 		p->file[i].last = value;

@@ -2,34 +2,22 @@
 #ifndef CCS_AGENT_OWNER_H
 #define CCS_AGENT_OWNER_H
 /*
- * The owner of a queue pair, from the kernel: RDMA netlink (RDMA_NLDEV_CMD_GET and
- * RDMA_NLDEV_CMD_RES_QP_GET, include/uapi/rdma/rdma_netlink.h), which needs no privilege.
- *
- * The kernel reports the thread that created the QP until that thread ends, and /proc maps it to
- * its process. A QP whose creating thread ends before the QP is registered is treated as another
- * process's, as are QPs of processes outside this PID namespace.
+ * The owner of a queue pair. The kernel reports the thread that created it until that thread ends,
+ * and /proc maps the thread to its process. A QP whose creating thread ends before the QP is
+ * registered is treated as another process's, as are QPs of processes outside this PID namespace.
  */
 #include <sys/types.h>
 
 #include "agent/host/netlink.h"
 #include "feedback/ipc.h"
 
-struct ccs_owner {
-	struct ccs_netlink netlink;
-};
-
-/* The first query opens it: RDMA devices may appear later than the agent. */
-#define CCS_OWNER_CLOSED { .netlink = { .fd = -1 } }
-
-void ccs_owner_close(struct ccs_owner *o);
-
 /*
- * Whether the process may register that QP, as ccs_agent_config.check_owner; arg is the struct
- * ccs_owner. 0; EPERM: another process owns it, the process is another user's (the process that
- * connected may have ended), or the QP is connected to another peer; ENOENT: no
- * such QP; ENODEV: no such device; EPROTONOSUPPORT: the kernel has no RDMA, or its modules are
- * not loaded; or the kernel's errno (EINVAL before Linux 5.2, and for a port that the device
- * does not have). Does not block. One thread at a time.
+ * Whether the process may register that QP, as ccs_agent_config.check_owner; arg is a struct
+ * ccs_netlink, closed (fd -1) at first. 0; EPERM: another process owns it, the process is another
+ * user's (the process that connected may have ended), or the QP is connected to another peer;
+ * ENOENT: no such QP; ENODEV: no such device; EPROTONOSUPPORT: the kernel has no RDMA, or its
+ * modules are not loaded; or the kernel's errno (EINVAL before Linux 5.2, and for a port that the
+ * device does not have). Does not block. One thread at a time.
  */
 int ccs_owner_check(void *arg, const struct ccs_ipc_add *qp, pid_t pid, uid_t uid);
 

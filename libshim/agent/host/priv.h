@@ -54,18 +54,34 @@ struct ccs_ends {
 
 struct ccs_port;
 
+/* Telemetry that flows request. */
+struct ccs_demand {
+	uint32_t active;                 /* number of the active flows */
+	uint32_t period_us;
+	uint32_t flags;                  /* enum ccs_peer_flag */
+};
+
 /* Data that a peer sends because flows of this host READ them. */
 struct ccs_inbound {
 	uint32_t path;                   /* 1 + the index of its record in each region, or 0 */
 	uint32_t ifindex;                /* on which the data arrive; 0: unknown */
 	struct ccs_port *port;           /* measured for these data, or NULL */
-	uint32_t active, period_us;      /* active flows; telemetry period that they request */
-	uint32_t requested;              /* enum ccs_peer_flag that they request */
-	uint32_t scan_active, scan_period_us, scan_requested; /* the same, of the running scan */
+	struct ccs_demand request, scan; /* of all its flows; of those in the running scan */
 	uint64_t renew_ns;               /* next renewal of the subscriptions at port and switches */
 	bool measurable;                 /* the interface can be measured */
 	bool switch_records;             /* the telemetry includes records of switches */
 	struct ccs_path_telemetry telemetry;
+};
+
+/* Telemetry that a peer requests, of its newest HELLO. */
+struct ccs_subscription {
+	uint32_t requested;              /* enum ccs_peer_flag */
+	uint32_t flows;                  /* active flows */
+	uint32_t announced;              /* flows that it announced since announced_ns */
+	uint64_t announced_ns;
+	uint32_t segment;                /* bytes per segment of its flows; 0: unknown */
+	uint64_t period_ns;
+	double rtt_us;                   /* as measured by the peer */
 };
 
 /* Another agent: the peer of clients' flows, a subscriber to CNPs or telemetry, or both. */
@@ -79,47 +95,45 @@ struct ccs_peer {
 
 	uint64_t incarnation;            /* the peer's; 0: unknown */
 	uint64_t proven;                 /* incarnation that last answered a HELLO of ours */
-	uint64_t highest_sequence;       /* received */
-	uint64_t received_mask;          /* bit n: highest_sequence - n has been received */
+	struct {
+		uint64_t highest;        /* sequence number */
+		uint64_t mask;           /* bit n: number highest - n has been received */
+	} received;
 	uint64_t last_seen_ns;           /* it last granted a lease; 0: never */
 	uint32_t capabilities;           /* enum ccs_peer_flag, of its last HELLO_ACK */
 	bool nic_counts_cnps;            /* the local NIC counts CNPs of flows towards it */
 
 	uint32_t flows;                  /* of clients, towards it */
 	uid_t uid;                       /* the user of the first of these */
-	unsigned hello_attempts;         /* HELLOs since the last HELLO_ACK */
-	uint64_t hello_due_ns;           /* next HELLO */
-	uint64_t hello_awaited;          /* sequence number of the HELLO without a reply, or 0 */
-	uint64_t hello_sent_ns;          /* when that HELLO was sent */
-	uint64_t hello_first;            /* the first HELLO of which a late reply counts */
-	uint64_t hello_first_ns;         /* when that HELLO was sent */
-	uint64_t hello_echo;             /* the peer's incarnation at that time */
-	bool hello_pending;              /* a changed request is to be sent in a HELLO */
+	struct {
+		unsigned attempts;       /* HELLOs since the last HELLO_ACK */
+		bool pending;            /* a changed request is to be sent */
+		uint64_t due_ns;         /* next HELLO */
+		uint64_t awaited;        /* sequence number of the HELLO without a reply, or 0 */
+		uint64_t sent_ns;        /* when that HELLO was sent */
+		uint64_t first;          /* the first HELLO of which a late reply counts */
+		uint64_t first_ns;       /* when that HELLO was sent */
+		uint64_t echo;           /* the peer's incarnation at that time */
+	} hello;
 
 	/* Telemetry that this host's flows request from the peer. */
-	uint32_t active, period_us;      /* as in the last HELLO */
-	uint32_t requested;              /* enum ccs_peer_flag, as in the last HELLO */
+	struct ccs_demand request, scan; /* as in the last HELLO; in the running scan */
 	uint32_t segment;                /* largest segment of its flows, bytes */
-	uint32_t scan_active, scan_period_us, scan_requested; /* the same, of the running scan */
 	uint64_t rtt_ns;                 /* between the agents; 0: not measured yet */
 	uint64_t telemetry_sequence;     /* number of the newest ECHO or ADVICE */
 	bool switch_records;             /* the telemetry includes records of switches */
 	struct ccs_path_telemetry telemetry;
 	struct ccs_inbound inbound;
-	uint64_t switch_until_ns;        /* it is a switch's agent; request records until then */
-	uint32_t switch_flows, switch_period_us; /* and report these in HELLOs to it */
+	struct {
+		uint64_t until_ns;       /* it is a switch's agent; request records until then */
+		uint32_t flows, period_us; /* and report these in HELLOs to it */
+	} relay;
 
 	/* Telemetry that the peer requests from this host. */
 	struct ccs_port *ingress;        /* on which its data arrive; NULL: not measured */
-	uint32_t peer_requests;          /* enum ccs_peer_flag, of its newest HELLO */
-	uint32_t peer_flows;             /* active flows, of its newest HELLO */
-	uint32_t announced;              /* flows that it announced since announced_ns */
-	uint64_t announced_ns;
-	uint32_t peer_segment;           /* bytes per segment of its flows; 0: unknown */
-	uint64_t period_ns;
-	double rtt_us;                   /* as measured by the peer */
-	uint64_t clock_ns, clock_at_ns;  /* its clock was at least clock_ns at clock_at_ns of ours;
-	                                  * 0: unknown */
+	struct ccs_subscription subscription;
+	struct { uint64_t ns, at_ns; } clock; /* its clock was at least ns at at_ns of ours;
+	                                       * 0: unknown */
 
 	uint64_t lease_ns;               /* it receives CNPs until then */
 	uint64_t asked_ns;               /* its last HELLO that renewed the lease */
@@ -140,10 +154,10 @@ struct ccs_peers {
 
 /* A client's flow. */
 struct ccs_agent_flow {
-	struct ccs_hash_node link;       /* in flows, by peer and peer_qpn */
-	struct ccs_hash_node qp_link;    /* in qps, by device and local_qpn */
-	struct ccs_hash_node inbound_link; /* in inbound, by peer and local_qpn */
-	struct ccs_hash_node slot_link;  /* in slots, by client and slot */
+	struct ccs_hash_node link;       /* in flows.by_peer, with peer_qpn */
+	struct ccs_hash_node qp_link;    /* in flows.by_qp, with its device */
+	struct ccs_hash_node inbound_link; /* in flows.by_reader: peer, local_qpn */
+	struct ccs_hash_node slot_link;  /* in flows.by_slot, with its client */
 	struct ccs_agent_flow *next, **at; /* list of the client's flows; pointer to this flow */
 	struct ccs_nic_counter_flow counter;
 	struct ccs_client *client;
@@ -154,6 +168,10 @@ struct ccs_agent_flow {
 	bool reads;                      /* it has READ: its slot names the inbound record */
 	char device[64];
 };
+
+/* The flow whose member is at that address. */
+#define CCS_FLOW_OF(node, member) \
+	((struct ccs_agent_flow *)((char *)(node) - offsetof(struct ccs_agent_flow, member)))
 
 /* A connected process. fd < 0: entry unused. */
 struct ccs_client {
@@ -234,13 +252,20 @@ struct ccs_agent {
 	struct ccs_agent_config config;
 	uint64_t incarnation;            /* when it started, ns since 1970 */
 	uint64_t key[2], salt;           /* random: for incarnations, and for hash tables */
-	uint64_t opened_ns, tick_ns;     /* tick_ns: the next tick */
-	uint64_t alive_ns;               /* the next call of config.alive */
+	uint64_t opened_ns;
+	struct {
+		uint64_t tick_ns;
+		uint64_t alive_ns;       /* call of config.alive */
+		uint64_t counters_ns;    /* poll of the NICs' counters */
+		uint64_t demand_ns;      /* scan of clients' flows */
+	} due;                           /* when each is done next */
 	int epoll;
 	struct ccs_source stop;
 	bool stopping;
-	uint64_t warn_ns[CCS_AGENT_WARNINGS]; /* when the next warning of that kind may be issued */
-	uint32_t unreported[CCS_AGENT_WARNINGS];
+	struct {
+		uint64_t next_ns[CCS_AGENT_WARNINGS]; /* when that kind may be issued next */
+		uint32_t unreported[CCS_AGENT_WARNINGS];
+	} warning;
 	struct ccs_agent_totals totals;
 
 	struct ccs_address address[CCS_AGENT_ADDRESSES]; /* config.naddresses of them */
@@ -252,32 +277,40 @@ struct ccs_agent {
 	unsigned ncaptures;
 
 	unsigned inherited_used;         /* of config.inherited */
-	int lock;                        /* on the socket's path; -1: its name is not the agent's */
-	dev_t socket_dev;                /* device of the socket file that the agent bound */
-	ino_t socket_ino;
-	struct ccs_source listener;
-	bool listening;
-	struct ccs_refused *refusals;
+	struct {
+		struct ccs_source source;
+		bool active;             /* the loop waits for it */
+		int lock;                /* on the socket's path; -1: its name is not the agent's */
+		dev_t dev;               /* of the socket file that the agent bound */
+		ino_t ino;
+	} listener;
+	struct {
+		struct ccs_refused *closer;
+		int fd;                  /* a connection for which it has no place, or -1 */
+		uid_t uid;               /* the user of that connection */
+	} refused;
 	uid_t unmapped;                  /* as ccs_users_unmapped() */
-	int refused;                     /* a connection for which they have no place, or -1 */
-	uid_t refused_uid;
 	struct ccs_client *client;       /* CCS_AGENT_CLIENTS */
 	unsigned nclients;
 	uint64_t status_ns[CCS_AGENT_STATUS_USERS]; /* when the next request is answered */
 	struct ccs_closing *closing;
-	struct ccs_index flows, qps, inbound, slots;
-	uint32_t nflows;
+	struct {
+		struct ccs_index by_peer, by_qp, by_reader, by_slot;
+		uint32_t n;
+	} flows;
 	struct ccs_nic_counters counters;
-	uint64_t counters_ns;            /* the next poll */
 	struct ccs_peers peers;
 	struct ccs_np_flow *np;
 	uint64_t qp_checks_ns;           /* later by a fixed time with each check of a QP */
 
-	uint32_t host_qps;               /* as the kernel counts them */
-	uint64_t host_qps_ns;            /* when they were counted; 0: never */
-	uint64_t demand_ns;              /* next scan of clients' flows */
-	bool telemetry_wanted;           /* by at least one flow */
-	uint64_t newest_demand_ns;       /* when the last flow that requests telemetry was added */
+	struct {
+		uint32_t n;              /* as the kernel counts them */
+		uint64_t counted_ns;     /* when they were counted; 0: never */
+	} host_qps;
+	struct {
+		bool wanted;             /* telemetry, by at least one flow */
+		uint64_t newest_ns;      /* when the last flow that requests it was added */
+	} demand;
 	struct ccs_port *port;           /* CCS_AGENT_PORTS */
 	unsigned nports;                 /* published ones, the first entries */
 	struct ccs_netlink netlink;      /* for qdisc queries; fd -1: closed */

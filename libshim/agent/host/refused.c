@@ -10,11 +10,11 @@
 
 int ccs_refused_open(struct ccs_agent *a)
 {
-	a->refusals = calloc(1, sizeof(*a->refusals));
-	if (!a->refusals)
+	a->refused.closer = calloc(1, sizeof(*a->refused.closer));
+	if (!a->refused.closer)
 		return -1;
-	a->refusals->users = 1;
-	pthread_mutex_init(&a->refusals->lock, NULL);
+	a->refused.closer->users = 1;
+	pthread_mutex_init(&a->refused.closer->lock, NULL);
 	return 0;
 }
 
@@ -30,9 +30,9 @@ static void release(struct ccs_refused *r)
 
 void ccs_refused_end(struct ccs_agent *a)
 {
-	if (a->refusals)
-		release(a->refusals);
-	a->refusals = NULL;
+	if (a->refused.closer)
+		release(a->refused.closer);
+	a->refused.closer = NULL;
 }
 
 /* -- what can be closed at once ------------------------------------------------------ */
@@ -251,7 +251,7 @@ static bool let_wait(struct ccs_refused *r, struct ccs_refused_of *of, int socke
 
 bool ccs_refused_close(struct ccs_agent *a, uid_t uid, int socket)
 {
-	struct ccs_refused *r = a->refusals;
+	struct ccs_refused *r = a->refused.closer;
 	bool waits;
 
 	if (has_no_descriptors(socket)) {

@@ -30,11 +30,6 @@ int ccs_hello_limit_open(struct ccs_agent *a)
 	return a->hello_limit ? 0 : -1;
 }
 
-void ccs_hello_limit_close(struct ccs_agent *a)
-{
-	free(a->hello_limit);
-}
-
 /* Length of the prefix at that level, and its part of RATE and BURST. A host may use all addresses
  * of an IPv6 /64, which other hosts may share; in link-local networks it has one address. */
 static unsigned prefix_bits(unsigned level, const struct ccs_address *remote, double *part)

@@ -10,7 +10,6 @@
 
 /* 0, or -1: out of memory. */
 int ccs_hello_limit_open(struct ccs_agent *a);
-void ccs_hello_limit_close(struct ccs_agent *a);
 /* Whether a HELLO of that host may be answered now. */
 bool ccs_hello_limit_claim(struct ccs_agent *a, const struct ccs_address *remote);
 

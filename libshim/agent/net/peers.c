@@ -59,7 +59,7 @@ struct ccs_peer *ccs_peer_find(const struct ccs_agent *a, const struct ccs_ends 
 
 bool ccs_peer_wanted(const struct ccs_peer *p, uint64_t now_ns)
 {
-	return p->flows || now_ns < p->switch_until_ns;
+	return p->flows || now_ns < p->relay.until_ns;
 }
 
 bool ccs_peer_leased(const struct ccs_peer *p, uint64_t now_ns)
@@ -97,6 +97,12 @@ static void evict(struct ccs_agent *a, struct ccs_peer *p)
 		ps->high--;
 }
 
+/* No flow sends to the peer or READs from it. */
+static bool is_unneeded(const struct ccs_peer *p, uint64_t now_ns)
+{
+	return !p->request.active && !p->inbound.request.active && !ccs_peer_wanted(p, now_ns);
+}
+
 /* Evict the peers that do not serve this host and are not served by it. */
 static void evict_unused(struct ccs_agent *a, uint64_t now_ns)
 {
@@ -105,8 +111,7 @@ static void evict_unused(struct ccs_agent *a, uint64_t now_ns)
 	for (uint32_t i = ps->high; i-- > 0;) {
 		struct ccs_peer *p = &ps->peer[i];
 
-		if (p->serial && !p->active && !p->inbound.active &&
-		    !ccs_peer_wanted(p, now_ns) && !ccs_peer_leased(p, now_ns))
+		if (p->serial && is_unneeded(p, now_ns) && !ccs_peer_leased(p, now_ns))
 			evict(a, p);
 	}
 }
@@ -163,8 +168,8 @@ static struct ccs_peer *find_displaced(struct ccs_agent *a, uint32_t newcomer)
 	if (n[newcomer] + 1 >= n[largest])
 		return NULL;
 	for (struct ccs_peer *p = a->peers.peer; p < a->peers.peer + a->peers.high; p++)
-		if (p->serial && p->network == largest && !p->active && !p->inbound.active &&
-		    !ccs_peer_wanted(p, now_ns) && (!oldest || p->asked_ns < oldest->asked_ns))
+		if (p->serial && p->network == largest && is_unneeded(p, now_ns) &&
+		    (!oldest || p->asked_ns < oldest->asked_ns))
 			oldest = p;
 	return oldest;
 }
@@ -197,50 +202,50 @@ bool ccs_peers_used_up(const struct ccs_agent *a, uid_t uid)
 
 uint64_t ccs_peer_clock(const struct ccs_peer *p, uint64_t now_ns)
 {
-	const int64_t since = (int64_t)(now_ns - p->clock_at_ns);
+	const int64_t since = (int64_t)(now_ns - p->clock.at_ns);
 	const int64_t drift = (since < 0 ? -since : since) >> 13;
 
-	return p->clock_ns && now_ns ? p->clock_ns + (uint64_t)(since - drift) : 0;
+	return p->clock.ns && now_ns ? p->clock.ns + (uint64_t)(since - drift) : 0;
 }
 
 void ccs_peer_update_clock(struct ccs_peer *p, uint64_t clock_ns, uint64_t now_ns)
 {
 	if (clock_ns && clock_ns <= ccs_peer_clock(p, now_ns))
 		return;
-	p->clock_ns = clock_ns;
-	p->clock_at_ns = now_ns;
+	p->clock.ns = clock_ns;
+	p->clock.at_ns = now_ns;
 }
 
 void ccs_peer_adopt(struct ccs_peer *p, uint64_t incarnation, uint64_t sequence)
 {
 	p->incarnation = incarnation;
-	p->highest_sequence = sequence;
-	p->received_mask = UINT64_MAX;
-	p->telemetry_sequence = p->clock_ns = 0;
+	p->received.highest = sequence;
+	p->received.mask = UINT64_MAX;
+	p->telemetry_sequence = p->clock.ns = 0;
 }
 
 bool ccs_peer_fresh(struct ccs_peer *p, uint64_t sequence)
 {
 	uint64_t behind;
 
-	if (sequence > p->highest_sequence) {
-		const uint64_t ahead = sequence - p->highest_sequence;
+	if (sequence > p->received.highest) {
+		const uint64_t ahead = sequence - p->received.highest;
 
-		p->received_mask = ahead < WINDOW ? p->received_mask << ahead : 0;
-		p->received_mask |= 1;
-		p->highest_sequence = sequence;
+		p->received.mask = ahead < WINDOW ? p->received.mask << ahead : 0;
+		p->received.mask |= 1;
+		p->received.highest = sequence;
 		return true;
 	}
-	behind = p->highest_sequence - sequence;
-	if (behind >= WINDOW || p->received_mask >> behind & 1)
+	behind = p->received.highest - sequence;
+	if (behind >= WINDOW || p->received.mask >> behind & 1)
 		return false;
-	p->received_mask |= 1ull << behind;
+	p->received.mask |= 1ull << behind;
 	return true;
 }
 
 bool ccs_peer_has_forged_number(const struct ccs_peer *p, uint64_t sequence)
 {
-	return p->highest_sequence > sequence && p->highest_sequence - sequence > UINT32_MAX;
+	return p->received.highest > sequence && p->received.highest - sequence > UINT32_MAX;
 }
 
 void ccs_peer_prove(struct ccs_peer *p, uint64_t incarnation, uint64_t sequence)
@@ -249,7 +254,7 @@ void ccs_peer_prove(struct ccs_peer *p, uint64_t incarnation, uint64_t sequence)
 		ccs_peer_adopt(p, incarnation, sequence);
 	ccs_peer_fresh(p, sequence);
 	if (p->proven != incarnation)
-		p->received_mask = UINT64_MAX;
+		p->received.mask = UINT64_MAX;
 	p->proven = incarnation;
 }
 
@@ -263,10 +268,10 @@ static void send_hellos(struct ccs_agent *a, uint64_t now_ns)
 
 		if (!p->serial || !ccs_peer_wanted(p, now_ns))
 			continue;
-		if (p->hello_due_ns <= now_ns)
+		if (p->hello.due_ns <= now_ns)
 			ccs_send_hello(a, p);
-		else if (p->hello_due_ns < ps->hello_due_ns)
-			ps->hello_due_ns = p->hello_due_ns;
+		else if (p->hello.due_ns < ps->hello_due_ns)
+			ps->hello_due_ns = p->hello.due_ns;
 	}
 	/* However many there are, the table is searched this often only. */
 	if (ps->hello_due_ns < now_ns + CCS_AGENT_FIRST_RETRY_NS)

@@ -38,14 +38,14 @@ static uint64_t retry_interval_ns(bool had_lease, unsigned attempts)
  */
 static void expect_answer(struct ccs_peer *p, uint64_t now_ns)
 {
-	if (!p->hello_awaited || p->hello_echo != p->incarnation ||
-	    now_ns - p->hello_first_ns >= LATE_NS) {
-		p->hello_first = p->sequence;
-		p->hello_first_ns = now_ns;
+	if (!p->hello.awaited || p->hello.echo != p->incarnation ||
+	    now_ns - p->hello.first_ns >= LATE_NS) {
+		p->hello.first = p->sequence;
+		p->hello.first_ns = now_ns;
 	}
-	p->hello_awaited = p->sequence;
-	p->hello_echo = p->incarnation;
-	p->hello_sent_ns = now_ns;
+	p->hello.awaited = p->sequence;
+	p->hello.echo = p->incarnation;
+	p->hello.sent_ns = now_ns;
 }
 
 /* The shorter of two periods; 0: no period. */
@@ -57,18 +57,18 @@ static uint32_t shorter_period(uint32_t a_us, uint32_t b_us)
 void ccs_send_hello(struct ccs_agent *a, struct ccs_peer *p)
 {
 	const uint64_t now_ns = ccs_agent_now(a);
-	const bool is_switch = now_ns < p->switch_until_ns;
+	const bool is_switch = now_ns < p->relay.until_ns;
 	struct ccs_wire_message m = {
 		.header.type = CCS_WIRE_HELLO,
 		.hello = {
 			.lease_ms = CCS_LEASE_MS,
 			.requested = (p->flows ? CCS_PEER_NP : 0) |
-				     (p->flows && p->period_us ? p->requested : 0) |
+				     (p->flows && p->request.period_us ? p->request.flags : 0) |
 				     (is_switch ? CCS_PEER_PORTS : 0),
 			.clock_ns = now_ns,
-			.period_us = shorter_period(p->period_us,
-						    is_switch ? p->switch_period_us : 0),
-			.flows = p->active + (is_switch ? p->switch_flows : 0),
+			.period_us = shorter_period(p->request.period_us,
+						    is_switch ? p->relay.period_us : 0),
+			.flows = p->request.active + (is_switch ? p->relay.flows : 0),
 			.rtt_us = (uint32_t)(p->rtt_ns / 1000),
 			.segment = p->segment,
 		},
@@ -77,10 +77,10 @@ void ccs_send_hello(struct ccs_agent *a, struct ccs_peer *p)
 	send_to_peer(a, p, &m);
 	a->totals.hellos_sent++;
 	expect_answer(p, now_ns);
-	p->hello_pending = false;
-	p->hello_due_ns = now_ns + retry_interval_ns(p->last_seen_ns, ++p->hello_attempts);
-	if (p->hello_due_ns < a->peers.hello_due_ns)
-		a->peers.hello_due_ns = p->hello_due_ns;
+	p->hello.pending = false;
+	p->hello.due_ns = now_ns + retry_interval_ns(p->last_seen_ns, ++p->hello.attempts);
+	if (p->hello.due_ns < a->peers.hello_due_ns)
+		a->peers.hello_due_ns = p->hello.due_ns;
 }
 
 /* Without a peer entry the sequence number is the time, at which a new entry's numbers start. */

@@ -14,6 +14,7 @@
 
 #include "agent/host/core.h"
 #include "agent/host/inherited.h"
+#include "base/os.h"
 
 enum { OUTBOX = 32, INBOX = 32, ROUNDS = 8, DATAGRAM = CCS_WIRE_MAX + CCS_WIRE_TAG,
        RCVBUF = 4 << 20 };
@@ -102,14 +103,11 @@ static int set_shared(int fd, bool shared)
 static int bind_socket(const struct ccs_udp *u, const struct sockaddr *at, socklen_t len)
 {
 	const int fd = socket(u->family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	int error;
 
 	if (fd < 0 || ((u->family == AF_INET || !set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1)) &&
 		       !bind(fd, at, len)))
 		return fd;
-	error = errno;
-	close(fd);
-	errno = error;
+	ccs_close(fd);
 	return -1;
 }
 
@@ -192,8 +190,7 @@ int ccs_udp_open(struct ccs_agent *a, char *err, size_t len)
 			a->nudp++;
 			continue;
 		}
-		if (u->source.fd >= 0)
-			close(u->source.fd);
+		ccs_close(u->source.fd);
 		if (address == any && i && errno != EADDRINUSE)
 			break;
 		return report_open_error(a, &address[i], err, len);

@@ -14,8 +14,8 @@ static double rtt_us_of(const struct ccs_subscriber *s)
 	const struct ccs_peer *p = s->peer;
 
 	if (!s->inbound)
-		return p->rtt_us;
-	return p->rtt_ns ? (double)p->rtt_ns / 1e3 : p->inbound.period_us;
+		return p->subscription.rtt_us;
+	return p->rtt_ns ? (double)p->rtt_ns / 1e3 : p->inbound.request.period_us;
 }
 
 /* The largest RTT known: a controller that assumes too long an RTT reacts more slowly. */
@@ -35,7 +35,7 @@ static double largest_segment(const struct ccs_port *port)
 	for (unsigned i = 0; i < port->nsubs; i++) {
 		const struct ccs_subscriber *s = &port->sub[i];
 
-		most = ccs_max(most, s->inbound ? s->peer->segment : s->peer->peer_segment);
+		most = ccs_max(most, s->inbound ? s->peer->segment : s->peer->subscription.segment);
 	}
 	return most;
 }
@@ -57,7 +57,8 @@ static struct ccs_advice_port controller_input(const struct ccs_port *port)
 
 static bool requests_advice(const struct ccs_subscriber *s)
 {
-	return (s->inbound ? s->peer->inbound.requested : s->peer->peer_requests) & CCS_PEER_ADVICE;
+	return (s->inbound ? s->peer->inbound.request.flags : s->peer->subscription.requested) &
+	       CCS_PEER_ADVICE;
 }
 
 static bool is_requested(const struct ccs_port *port)

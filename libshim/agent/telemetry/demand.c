@@ -17,41 +17,16 @@
 #define NEW_SCAN_FLOW_NS 2000ull         /* addition per flow */
 #define UNREQUESTED 10u                  /* factor on the interval if no flow requests telemetry */
 
-static uint32_t period_of(const struct ccs_agent_flow *f)
-{
-	const struct ccs_slot *slot = &f->client->shm->slot[f->slot];
-
-	return atomic_load_explicit(&slot->period_us, memory_order_relaxed);
-}
+/* Of the flow's slot. */
+#define LOAD(flow, member) \
+	atomic_load_explicit(&(flow)->client->shm->slot[(flow)->slot].member, memory_order_relaxed)
 
 /* Clients older than advice leave the field 0. */
 static uint32_t requested_of(const struct ccs_agent_flow *f)
 {
-	const struct ccs_slot *slot = &f->client->shm->slot[f->slot];
-	const uint32_t requested = atomic_load_explicit(&slot->requested, memory_order_relaxed);
+	const uint32_t requested = LOAD(f, requested);
 
 	return requested ? requested & CCS_PEER_RECORDS : CCS_PEER_TELEMETRY;
-}
-
-static uint32_t segment_of(const struct ccs_agent_flow *f)
-{
-	const struct ccs_slot *slot = &f->client->shm->slot[f->slot];
-
-	return atomic_load_explicit(&slot->segment, memory_order_relaxed);
-}
-
-static uint64_t sent_of(const struct ccs_agent_flow *f)
-{
-	const struct ccs_slot *slot = &f->client->shm->slot[f->slot];
-
-	return atomic_load_explicit(&slot->sent, memory_order_relaxed);
-}
-
-static uint64_t read_of(const struct ccs_agent_flow *f)
-{
-	const struct ccs_slot *slot = &f->client->shm->slot[f->slot];
-
-	return atomic_load_explicit(&slot->read, memory_order_relaxed);
 }
 
 static uint32_t shorter(uint32_t a_us, uint32_t b_us)
@@ -59,21 +34,36 @@ static uint32_t shorter(uint32_t a_us, uint32_t b_us)
 	return !a_us || b_us < a_us ? b_us : a_us;
 }
 
+static void add_demand(struct ccs_demand *d, const struct ccs_agent_flow *f, uint32_t period_us)
+{
+	d->period_us = shorter(d->period_us, period_us);
+	d->flags |= requested_of(f);
+}
+
+/* Returns whether the scan found another demand. */
+static bool replace_demand(struct ccs_demand *d, struct ccs_demand *scan)
+{
+	const bool changed = memcmp(d, scan, sizeof(*d));
+
+	*d = *scan;
+	*scan = (struct ccs_demand){ 0 };
+	return changed;
+}
+
 void ccs_demand_join(struct ccs_agent *a, struct ccs_agent_flow *f)
 {
-	const uint32_t period_us = period_of(f);
+	const uint32_t period_us = LOAD(f, period_us);
 
-	f->sent = sent_of(f);
-	f->read = read_of(f);
+	f->sent = LOAD(f, sent);
+	f->read = LOAD(f, read);
 	if (!period_us)
 		return;
-	f->peer->period_us = shorter(f->peer->period_us, period_us);
-	f->peer->requested |= requested_of(f);
+	add_demand(&f->peer->request, f, period_us);
 	if (requested_of(f) & CCS_PEER_ADVICE)
 		f->sent_ns = ccs_agent_now(a); /* it is about to send */
-	a->telemetry_wanted = true;
-	a->demand_ns = 0;
-	a->newest_demand_ns = ccs_agent_now(a);
+	a->demand.wanted = true;
+	a->due.demand_ns = 0;
+	a->demand.newest_ns = ccs_agent_now(a);
 }
 
 /* Whether the counter, whose value is now `now`, has changed recently. */
@@ -88,38 +78,39 @@ static bool is_active(uint64_t *bytes, uint64_t *changed_ns, uint64_t now, uint6
 
 static void scan_flow(struct ccs_agent *a, struct ccs_agent_flow *f, uint64_t now_ns)
 {
-	const uint32_t period_us = period_of(f);
+	const uint32_t period_us = LOAD(f, period_us);
+	struct ccs_peer *p = f->peer;
 
 	if (!period_us)
 		return;
-	a->telemetry_wanted = true;
-	f->peer->scan_period_us = shorter(f->peer->scan_period_us, period_us);
-	f->peer->scan_requested |= requested_of(f);
-	if (segment_of(f) > f->peer->segment)
-		f->peer->segment = segment_of(f);
-	if (is_active(&f->sent, &f->sent_ns, sent_of(f), now_ns))
-		f->peer->scan_active++;
-	if (is_active(&f->read, &f->read_ns, read_of(f), now_ns))
-		ccs_inbound_count(a, f, period_us, requested_of(f));
-}
-
-static void scan_client(struct ccs_agent *a, const struct ccs_client *c, uint64_t now_ns)
-{
-	for (struct ccs_agent_flow *f = c->first; f; f = f->next)
-		scan_flow(a, f, now_ns);
+	a->demand.wanted = true;
+	add_demand(&p->scan, f, period_us);
+	if (LOAD(f, segment) > p->segment)
+		p->segment = LOAD(f, segment);
+	if (is_active(&f->sent, &f->sent_ns, LOAD(f, sent), now_ns))
+		p->scan.active++;
+	if (is_active(&f->read, &f->read_ns, LOAD(f, read), now_ns)) {
+		ccs_inbound_read(a, f);
+		add_demand(&p->inbound.scan, f, period_us);
+		p->inbound.scan.active++;
+	}
 }
 
 /* While a HELLO is unanswered, a change is sent at a later scan. */
 static void update_request(struct ccs_agent *a, struct ccs_peer *p)
 {
-	p->hello_pending |= p->active != p->scan_active || p->period_us != p->scan_period_us ||
-		   p->requested != p->scan_requested;
-	p->active = p->scan_active;
-	p->period_us = p->scan_period_us;
-	p->requested = p->scan_requested;
-	p->scan_active = p->scan_period_us = p->scan_requested = 0;
-	if (p->hello_pending && !p->hello_awaited)
+	p->hello.pending |= replace_demand(&p->request, &p->scan);
+	if (p->hello.pending && !p->hello.awaited)
 		ccs_send_hello(a, p);
+}
+
+static void update_inbound(struct ccs_agent *a, struct ccs_peer *p, uint64_t now_ns)
+{
+	struct ccs_inbound *in = &p->inbound;
+	const uint32_t before = in->request.active;
+
+	if (replace_demand(&in->request, &in->scan) || now_ns >= in->renew_ns)
+		ccs_inbound_update(a, p, before, now_ns);
 }
 
 static uint64_t longer(uint64_t a_ns, uint64_t b_ns)
@@ -130,12 +121,12 @@ static uint64_t longer(uint64_t a_ns, uint64_t b_ns)
 /* A flow that starts to send has no telemetry yet: scan more often, to find it soon. */
 static uint64_t scan_interval_ns(const struct ccs_agent *a, uint64_t now_ns)
 {
-	const uint64_t interval_ns = longer(SCAN_NS, SCAN_FLOW_NS * a->nflows);
+	const uint64_t interval_ns = longer(SCAN_NS, SCAN_FLOW_NS * a->flows.n);
 
-	if (!a->telemetry_wanted)
+	if (!a->demand.wanted)
 		return UNREQUESTED * interval_ns;
-	if (a->newest_demand_ns && now_ns - a->newest_demand_ns < NEW_NS)
-		return longer(NEW_SCAN_NS, NEW_SCAN_FLOW_NS * a->nflows);
+	if (a->demand.newest_ns && now_ns - a->demand.newest_ns < NEW_NS)
+		return longer(NEW_SCAN_NS, NEW_SCAN_FLOW_NS * a->flows.n);
 	return interval_ns;
 }
 
@@ -146,23 +137,24 @@ static void scan_clients(struct ccs_agent *a, uint64_t now_ns)
 
 	for (unsigned n = a->nclients; n && c-- > a->client;) {
 		n -= c->source.fd >= 0;
-		scan_client(a, c, now_ns);
+		for (struct ccs_agent_flow *f = c->first; f; f = f->next)
+			scan_flow(a, f, now_ns);
 	}
 }
 
 void ccs_demand_update(struct ccs_agent *a, uint64_t now_ns)
 {
-	if (now_ns < a->demand_ns)
+	if (now_ns < a->due.demand_ns)
 		return;
-	a->telemetry_wanted = false;
+	a->demand.wanted = false;
 	scan_clients(a, now_ns);
 	for (uint32_t i = 0; i < a->peers.high; i++) {
 		struct ccs_peer *p = &a->peers.peer[i];
 
-		if (p->flows || p->active)
+		if (p->flows || p->request.active)
 			update_request(a, p);
-		if (p->inbound.scan_active || p->inbound.active)
-			ccs_inbound_update(a, p, now_ns);
+		if (p->inbound.scan.active || p->inbound.request.active)
+			update_inbound(a, p, now_ns);
 	}
-	a->demand_ns = now_ns + scan_interval_ns(a, now_ns);
+	a->due.demand_ns = now_ns + scan_interval_ns(a, now_ns);
 }

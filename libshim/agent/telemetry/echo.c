@@ -17,11 +17,6 @@ void ccs_echo_publish(struct ccs_agent *a, uint32_t index, const struct ccs_path
 	}
 }
 
-static void publish(struct ccs_agent *a, const struct ccs_peer *p)
-{
-	ccs_echo_publish(a, p->index, &p->telemetry);
-}
-
 static uint16_t clamp_flows(uint32_t flows)
 {
 	return (uint16_t)(flows < UINT16_MAX ? flows : UINT16_MAX);
@@ -83,7 +78,7 @@ void ccs_echo_receive(struct ccs_agent *a, struct ccs_peer *p, struct ccs_wire_m
 		return;
 	p->telemetry_sequence = m->header.sequence;
 	ccs_echo_convert(&p->telemetry, m->echo.record, m->echo.n, m->echo.flows, now_ns);
-	publish(a, p);
+	ccs_echo_publish(a, p->index, &p->telemetry);
 	if (switch_records == p->switch_records)
 		return;
 	p->switch_records = switch_records;
@@ -102,5 +97,5 @@ void ccs_echo_advice(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_w
 		t->advised_rate = advised;
 		t->updated_ns = ccs_agent_now(a);
 	}
-	publish(a, p);
+	ccs_echo_publish(a, p->index, &p->telemetry);
 }

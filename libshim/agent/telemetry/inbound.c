@@ -15,16 +15,6 @@
 #include "agent/telemetry/subscribers.h"
 #include "base/sysfs.h"
 
-static struct ccs_agent_flow *flow_of(struct ccs_hash_node *l)
-{
-	return (struct ccs_agent_flow *)((char *)l - offsetof(struct ccs_agent_flow, inbound_link));
-}
-
-static uint64_t hash_of(const struct ccs_agent *a, const struct ccs_peer *p, uint32_t local_qpn)
-{
-	return ccs_mix(a->inbound.salt ^ ((uint64_t)p->serial << 24 | local_qpn));
-}
-
 /* -- available feedback ------------------------------------------------------------- */
 
 static bool is_interface_watched(const struct ccs_agent_config *c, const char *name)
@@ -62,7 +52,8 @@ void ccs_inbound_attach(struct ccs_agent *a, struct ccs_agent_flow *f)
 	const bool requested = atomic_load_explicit(&slot->period_us, memory_order_relaxed);
 	char name[IF_NAMESIZE + 1] = "";
 
-	ccs_index_add(&a->inbound, &f->inbound_link, hash_of(a, f->peer, f->local_qpn));
+	ccs_index_add(&a->flows.by_reader, &f->inbound_link,
+		      ccs_index_hash(&a->flows.by_reader, f->peer->serial, f->local_qpn));
 	atomic_store_explicit(&slot->inbound, 0, memory_order_relaxed);
 	if (requested || a->config.ninterfaces)
 		find_interface(a, f, name);
@@ -86,11 +77,14 @@ void ccs_inbound_detach(struct ccs_agent_flow *f)
 static struct ccs_agent_flow *next_flow(const struct ccs_agent *a, const struct ccs_peer *p,
 					uint32_t local_qpn, struct ccs_agent_flow *f)
 {
+	const uint64_t hash = ccs_index_hash(&a->flows.by_reader, p->serial, local_qpn);
 	struct ccs_hash_node *l = f ? &f->inbound_link : NULL;
 
-	while ((l = ccs_index_next(&a->inbound, l, hash_of(a, p, local_qpn))))
-		if (flow_of(l)->peer == p && flow_of(l)->local_qpn == local_qpn)
-			return flow_of(l);
+	while ((l = ccs_index_next(&a->flows.by_reader, l, hash))) {
+		f = CCS_FLOW_OF(l, inbound_link);
+		if (f->peer == p && f->local_qpn == local_qpn)
+			return f;
+	}
 	return NULL;
 }
 
@@ -152,40 +146,24 @@ static void write_measurable(const struct ccs_agent_flow *f, bool measurable)
 		atomic_store_explicit(flags, new, memory_order_relaxed);
 }
 
-void ccs_inbound_count(struct ccs_agent *a, struct ccs_agent_flow *f, uint32_t period_us,
-		       uint32_t requested)
+void ccs_inbound_read(struct ccs_agent *a, struct ccs_agent_flow *f)
 {
-	struct ccs_inbound *in = &f->peer->inbound;
-
 	if (!f->reads)
 		start_reading(a, f);
-	write_measurable(f, in->measurable);
-	in->scan_active++;
-	in->scan_requested |= requested;
-	if (!in->scan_period_us || period_us < in->scan_period_us)
-		in->scan_period_us = period_us;
+	write_measurable(f, f->peer->inbound.measurable);
 }
 
-void ccs_inbound_update(struct ccs_agent *a, struct ccs_peer *p, uint64_t now_ns)
+void ccs_inbound_update(struct ccs_agent *a, struct ccs_peer *p, uint32_t active_before,
+			uint64_t now_ns)
 {
 	struct ccs_inbound *in = &p->inbound;
-	const bool changed = in->active != in->scan_active || in->period_us != in->scan_period_us ||
-			  in->requested != in->scan_requested;
-	const uint32_t more = in->scan_active > in->active ? in->scan_active - in->active : 0;
-	bool measurable;
+	const bool measurable = ccs_subscribers_update_inbound(a, p);
 
-	in->active = in->scan_active;
-	in->period_us = in->scan_period_us;
-	in->requested = in->scan_requested;
-	in->scan_active = in->scan_period_us = in->scan_requested = 0;
-	if (!changed && now_ns < in->renew_ns)
-		return;
 	in->renew_ns = now_ns + CCS_RENEW_NS;
-	measurable = ccs_subscribers_update_inbound(a, p);
-	if (in->active)
+	if (in->request.active)
 		in->measurable = measurable;
-	if (in->port && more && in->requested & CCS_PEER_ADVICE)
-		ccs_port_joined(a, in->port, more);
+	if (in->port && in->request.active > active_before && in->request.flags & CCS_PEER_ADVICE)
+		ccs_port_joined(a, in->port, in->request.active - active_before);
 }
 
 static void set_switch_records(struct ccs_agent *a, struct ccs_inbound *in, bool switch_records)

@@ -10,10 +10,11 @@ void ccs_inbound_detach(struct ccs_agent_flow *f);
 bool ccs_inbound_has(const struct ccs_agent *a, const struct ccs_peer *p, uint32_t local_qpn);
 /* Deliver a CNP to the flows of that queue pair. */
 void ccs_inbound_cnp(struct ccs_agent *a, const struct ccs_peer *p, uint32_t local_qpn);
-/* The running scan found that this flow READs; _update ends the scan for a peer. */
-void ccs_inbound_count(struct ccs_agent *a, struct ccs_agent_flow *f, uint32_t period_us,
-		       uint32_t requested);
-void ccs_inbound_update(struct ccs_agent *a, struct ccs_peer *p, uint64_t now_ns);
+/* A scan found that this flow READs. */
+void ccs_inbound_read(struct ccs_agent *a, struct ccs_agent_flow *f);
+/* Subscribe to the records that the peer's inbound.request requests now. */
+void ccs_inbound_update(struct ccs_agent *a, struct ccs_peer *p, uint32_t active_before,
+			uint64_t now_ns);
 /* Write a new sample of the peer's inbound port to the clients whose flows READ from it. */
 void ccs_inbound_report(struct ccs_agent *a, const struct ccs_port *port, struct ccs_peer *p,
 			uint32_t flows);

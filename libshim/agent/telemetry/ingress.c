@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/host/sysfile.h"
+#include "base/os.h"
 #include "base/sysfs.h"
 
 static bool is_port_of(const char *sysfs, const char *device, unsigned port, const char *interface)
@@ -63,8 +63,7 @@ int ccs_ingress_open(struct ccs_ingress *in, const char *sysfs, const char *inte
 void ccs_ingress_close(struct ccs_ingress *in)
 {
 	for (unsigned i = 0; i < CCS_INGRESS_PORTS; i++)
-		if (in->rdma[i] >= 0)
-			close(in->rdma[i]);
+		ccs_close(in->rdma[i]);
 	close(in->netdev);
 }
 
@@ -72,10 +71,10 @@ bool ccs_ingress_read(const struct ccs_ingress *in, uint64_t *bytes)
 {
 	uint64_t words;
 
-	if (!ccs_sysfile_read(in->netdev, bytes))
+	if (!ccs_sysfs_read_number(in->netdev, bytes))
 		return false;
 	for (unsigned i = 0; i < CCS_INGRESS_PORTS && in->rdma[i] >= 0; i++) {
-		if (!ccs_sysfile_read(in->rdma[i], &words))
+		if (!ccs_sysfs_read_number(in->rdma[i], &words))
 			return false;
 		*bytes += 4 * words;
 	}

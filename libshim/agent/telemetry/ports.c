@@ -4,15 +4,10 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "agent/host/core.h"
 #include "base/sysfs.h"
-
-static const char *sysfs_of(const struct ccs_agent *a)
-{
-	return a->config.sysfs ? a->config.sysfs : "/sys";
-}
+#include "base/text.h"
 
 /* -- capacity ---------------------------------------------------------------------- */
 
@@ -28,7 +23,7 @@ static void find_capacity(const struct ccs_agent *a, struct ccs_port *port)
 			port->learns_capacity = !(c[i].rate > 0);
 		}
 	if (!(port->nominal_capacity > 0))
-		port->nominal_capacity = ccs_sysfs_speed(sysfs_of(a), port->name);
+		port->nominal_capacity = ccs_sysfs_speed(a->counters.sysfs, port->name);
 }
 
 double ccs_port_capacity(const struct ccs_port *port)
@@ -79,7 +74,7 @@ static void init_record(const struct ccs_agent *a, struct ccs_port *port)
 static bool open_ingress(struct ccs_agent *a, struct ccs_port *port, uint32_t ifindex)
 {
 	if (!if_indextoname(ifindex, port->name) ||
-	    ccs_ingress_open(&port->ingress, sysfs_of(a), port->name))
+	    ccs_ingress_open(&port->ingress, a->counters.sysfs, port->name))
 		return false;
 	port->ifindex = ifindex;
 	find_capacity(a, port);
@@ -108,17 +103,18 @@ struct ccs_port *ccs_ports_find_ingress(struct ccs_agent *a, uint32_t ifindex)
 int ccs_port_open_egress(struct ccs_agent *a, struct ccs_port *port)
 {
 	const uint32_t ifindex = if_nametoindex(port->name);
-	struct ccs_egress e;
+	struct ccs_qdisc q;
 	int err;
 
 	if (!ifindex)
 		return ENODEV;
-	err = ccs_egress_read(&a->netlink, ifindex, &e);
+	err = ccs_qdisc_read_root(&a->netlink, ifindex, &q);
 	if (err)
 		return err;
-	port->nominal_capacity = port->publication->rate > 0 ? port->publication->rate : e.rate;
+	port->nominal_capacity = port->publication->rate > 0 ? port->publication->rate
+							     : q.tbf_rate;
 	if (!(port->nominal_capacity > 0))
-		port->nominal_capacity = ccs_sysfs_speed(sysfs_of(a), port->name);
+		port->nominal_capacity = ccs_sysfs_speed(a->counters.sysfs, port->name);
 	if (!(port->nominal_capacity > 0))
 		return ERANGE;
 	port->ifindex = ifindex;
@@ -161,11 +157,9 @@ int ccs_ports_open(struct ccs_agent *a, char *err, size_t len)
 
 	a->port = calloc(CCS_AGENT_PORTS, sizeof(*a->port));
 	errno = a->port ? EINVAL : ENOMEM;
-	if (!a->port || a->config.npublications > CCS_AGENT_PORTS / 2) {
-		snprintf(err, len, "cannot publish ports: out of memory, or more than %d",
-			 CCS_AGENT_PORTS / 2);
-		return -1;
-	}
+	if (!a->port || a->config.npublications > CCS_AGENT_PORTS / 2)
+		return ccs_refuse(err, len, "cannot publish ports: out of memory, or more than %d",
+				  CCS_AGENT_PORTS / 2);
 	if (!a->config.npublications)
 		return 0;
 	error = ccs_netlink_open(&a->netlink, NETLINK_ROUTE);
@@ -241,7 +235,7 @@ uint32_t ccs_port_flows(const struct ccs_port *port)
 	for (unsigned i = 0; i < port->nsubs; i++) {
 		const struct ccs_subscriber *s = &port->sub[i];
 
-		flows += s->inbound ? s->peer->inbound.active : s->peer->peer_flows;
+		flows += s->inbound ? s->peer->inbound.request.active : s->peer->subscription.flows;
 	}
 	return (uint32_t)(flows < UINT32_MAX ? flows : UINT32_MAX);
 }

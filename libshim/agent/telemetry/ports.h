@@ -3,8 +3,8 @@
 #define CCS_AGENT_PORTS_H
 /* Ports that are measured on this host: ingress ports of receivers, published ports of switches. */
 #include "agent/host/priv.h"
+#include "agent/host/qdisc.h"
 #include "agent/telemetry/capacity.h"
-#include "agent/telemetry/egress.h"
 #include "agent/telemetry/ingress.h"
 #include "cc/advice.h"
 

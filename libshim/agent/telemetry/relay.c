@@ -6,13 +6,13 @@
 #include "agent/telemetry/relay.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "agent/host/core.h"
 #include "agent/net/peers.h"
 #include "agent/net/send.h"
 #include "agent/net/udp.h"
+#include "base/text.h"
 
 #define FRESH_NS 250000000ull            /* older records are not forwarded */
 #define REQUEST_NS (2 * CCS_RENEW_NS)    /* a sender's HELLO keeps the request alive */
@@ -31,16 +31,13 @@ int ccs_relay_open(struct ccs_agent *a, char *err, size_t len)
 
 	a->relayed = calloc(CCS_AGENT_RELAYED, sizeof(*a->relayed));
 	errno = a->relayed ? EINVAL : ENOMEM;
-	if (!a->relayed || c->nswitches > CCS_AGENT_SWITCHES) {
-		snprintf(err, len, "more than %d switches are configured", CCS_AGENT_SWITCHES);
-		return -1;
-	}
+	if (!a->relayed || c->nswitches > CCS_AGENT_SWITCHES)
+		return ccs_refuse(err, len, "more than %d switches are configured",
+				  CCS_AGENT_SWITCHES);
 	for (unsigned i = 0; i < c->nswitches; i++)
-		if (ccs_address_parse(c->switches[i], &a->switches[i])) {
-			snprintf(err, len, "'%s' is not a valid address of a switch",
-				 c->switches[i]);
-			return -1;
-		}
+		if (ccs_address_parse(c->switches[i], &a->switches[i]))
+			return ccs_refuse(err, len, "'%s' is not a valid address of a switch",
+					  c->switches[i]);
 	return 0;
 }
 
@@ -53,11 +50,11 @@ static void request_records(struct ccs_agent *a, const struct ccs_ends *ends, ui
 
 	if (!p)
 		return;
-	p->switch_until_ns = ccs_agent_now(a) + REQUEST_NS;
-	p->hello_pending |= p->switch_flows != flows || p->switch_period_us != period_us;
-	p->switch_flows = flows;
-	p->switch_period_us = period_us;
-	if (p->hello_pending && !p->hello_awaited)
+	p->relay.until_ns = ccs_agent_now(a) + REQUEST_NS;
+	p->hello.pending |= p->relay.flows != flows || p->relay.period_us != period_us;
+	p->relay.flows = flows;
+	p->relay.period_us = period_us;
+	if (p->hello.pending && !p->hello.awaited)
 		ccs_send_hello(a, p);
 }
 

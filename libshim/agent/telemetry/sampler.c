@@ -16,6 +16,7 @@
 #include "agent/telemetry/ports.h"
 #include "agent/telemetry/relay.h"
 #include "agent/telemetry/subscribers.h"
+#include "cc/minmax.h"
 
 #define SHARE_EACH 0.005
 #define SHARE_ALL 0.02
@@ -30,18 +31,18 @@
 
 static int read_port(struct ccs_agent *a, struct ccs_port *port, struct ccs_record *r)
 {
-	struct ccs_egress e;
+	struct ccs_qdisc q;
 	int error;
 
 	if (!port->publication)
 		return ccs_ingress_read(&port->ingress, &r->tx_bytes) ? 0 : ENODEV;
-	error = ccs_egress_read(&a->netlink, port->ifindex, &e);
+	error = ccs_qdisc_read_root(&a->netlink, port->ifindex, &q);
 	if (error)
 		return error;
-	if (e.rate > 0 && !(port->publication->rate > 0))
-		port->nominal_capacity = e.rate;
-	r->tx_bytes = e.sent_bytes;
-	r->qlen_bytes = e.backlog_bytes;
+	if (q.tbf_rate > 0 && !(port->publication->rate > 0))
+		port->nominal_capacity = q.tbf_rate;
+	r->tx_bytes = q.bytes;
+	r->qlen_bytes = q.backlog;
 	return 0;
 }
 
@@ -125,24 +126,19 @@ static void report_to_receiver(struct ccs_agent *a, const struct ccs_port *port,
 	ccs_send_records(a, p, &m);
 }
 
-static double longer(double a, double b)
-{
-	return a > b ? a : b;
-}
-
 /* Reporting period for READing flows of this host, which need no message, ns. */
 static uint64_t reader_period_ns(const struct ccs_port *port, const struct ccs_peer *p)
 {
-	const double requested_ns = 1e3 * p->inbound.period_us;
+	const double requested_ns = 1e3 * p->inbound.request.period_us;
 
-	return (uint64_t)longer(longer(requested_ns, CCS_PERIOD_LEAST_NS),
-				1e9 * port->nreaders / MESSAGES_MOST);
+	return (uint64_t)ccs_max(ccs_max(requested_ns, CCS_PERIOD_LEAST_NS),
+				 1e9 * port->nreaders / MESSAGES_MOST);
 }
 
 static bool requests_only_advice(const struct ccs_port *port, const struct ccs_peer *p)
 {
-	return !port->publication && p->peer_requests & CCS_PEER_ADVICE &&
-	       !(p->peer_requests & CCS_PEER_TELEMETRY);
+	return !port->publication && p->subscription.requested & CCS_PEER_ADVICE &&
+	       !(p->subscription.requested & CCS_PEER_TELEMETRY);
 }
 
 /* Average bytes of the messages to a peer per period. */
@@ -162,12 +158,12 @@ static uint64_t peer_period_ns(const struct ccs_agent *a, const struct ccs_port 
 {
 	const unsigned peers = port->nsubs - port->nreaders;
 	const double one_ns = 8e9 * bytes_per_period(a, port, p) / (double)port->record.capacity;
-	double period_ns = (double)p->period_ns;
+	double period_ns = (double)p->subscription.period_ns;
 
-	period_ns = longer(period_ns, one_ns / SHARE_EACH);
-	period_ns = longer(period_ns, one_ns * peers / SHARE_ALL);
-	period_ns = longer(period_ns, 1e9 * peers / MESSAGES_MOST);
-	return (uint64_t)longer(period_ns, 1);
+	period_ns = ccs_max(period_ns, one_ns / SHARE_EACH);
+	period_ns = ccs_max(period_ns, one_ns * peers / SHARE_ALL);
+	period_ns = ccs_max(period_ns, 1e9 * peers / MESSAGES_MOST);
+	return (uint64_t)ccs_max(period_ns, 1);
 }
 
 static void report_to_reader(struct ccs_agent *a, const struct ccs_port *port,
@@ -219,7 +215,7 @@ static void report_if_due(struct ccs_agent *a, const struct ccs_port *port,
 
 static bool is_current(const struct ccs_subscriber *s, uint64_t now_ns)
 {
-	return s->inbound ? s->peer->inbound.active : ccs_peer_leased(s->peer, now_ns);
+	return s->inbound ? s->peer->inbound.request.active : ccs_peer_leased(s->peer, now_ns);
 }
 
 static void sample_and_report(struct ccs_agent *a, struct ccs_port *port, uint64_t now_ns)

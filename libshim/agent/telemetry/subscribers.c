@@ -60,7 +60,7 @@ static void set_subscribed(struct ccs_port *port, struct ccs_peer *p, bool subsc
 
 static void subscribe_ingress(struct ccs_agent *a, struct ccs_peer *p, uint32_t ifindex)
 {
-	struct ccs_port *port = p->peer_requests & CCS_PEER_RECORDS
+	struct ccs_port *port = p->subscription.requested & CCS_PEER_RECORDS
 				? ccs_ports_find_ingress(a, ifindex) : NULL;
 
 	if (p->ingress && p->ingress != port)
@@ -68,16 +68,16 @@ static void subscribe_ingress(struct ccs_agent *a, struct ccs_peer *p, uint32_t 
 	p->ingress = port;
 	if (!port)
 		return;
-	if (p->peer_flows)
+	if (p->subscription.flows)
 		ccs_port_refresh_capacity(a, port);
-	set_subscribed(port, p, p->peer_flows);
+	set_subscribed(port, p, p->subscription.flows);
 	ccs_port_check_capacity(a, port);
 }
 
 bool ccs_subscribers_update_inbound(struct ccs_agent *a, struct ccs_peer *p)
 {
 	struct ccs_inbound *in = &p->inbound;
-	struct ccs_port *port = in->active ? ccs_ports_find_ingress(a, in->ifindex) : NULL;
+	struct ccs_port *port = in->request.active ? ccs_ports_find_ingress(a, in->ifindex) : NULL;
 
 	if (in->port && in->port != port)
 		ccs_subscriber_remove(in->port, p, true);
@@ -87,7 +87,7 @@ bool ccs_subscribers_update_inbound(struct ccs_agent *a, struct ccs_peer *p)
 	ccs_port_refresh_capacity(a, port);
 	add_subscriber(port, p, true);
 	ccs_port_check_capacity(a, port);
-	ccs_relay_ask(a, &p->ends.local, ccs_port_flows(port), in->period_us);
+	ccs_relay_ask(a, &p->ends.local, ccs_port_flows(port), in->request.period_us);
 	return ccs_port_is_measurable(port);
 }
 
@@ -112,12 +112,12 @@ static uint32_t limit_flows(struct ccs_agent *a, uint32_t flows)
 		flows = FLOWS_MOST;
 	if (flows <= FLOWS_UNCHECKED || !a->config.count_qps)
 		return flows;
-	if (!a->host_qps_ns || now_ns - a->host_qps_ns >= QPS_COUNT_NS) {
-		a->host_qps_ns = now_ns;
-		if (a->config.count_qps(a->config.check_qp_arg, &a->host_qps))
-			a->host_qps = FLOWS_MOST;
+	if (!a->host_qps.counted_ns || now_ns - a->host_qps.counted_ns >= QPS_COUNT_NS) {
+		a->host_qps.counted_ns = now_ns;
+		if (a->config.count_qps(a->config.check_qp_arg, &a->host_qps.n))
+			a->host_qps.n = FLOWS_MOST;
 	}
-	most = a->host_qps > FLOWS_UNCHECKED ? a->host_qps : FLOWS_UNCHECKED;
+	most = a->host_qps.n > FLOWS_UNCHECKED ? a->host_qps.n : FLOWS_UNCHECKED;
 	return flows < most ? flows : most;
 }
 
@@ -128,41 +128,43 @@ static uint32_t limit_flows(struct ccs_agent *a, uint32_t flows)
  */
 static uint32_t claim_announcement(struct ccs_agent *a, struct ccs_peer *p, uint32_t flows)
 {
+	struct ccs_subscription *s = &p->subscription;
 	const uint64_t now_ns = ccs_agent_now(a);
-	uint32_t more = flows > p->peer_flows ? flows - p->peer_flows : 0;
+	uint32_t more = flows > s->flows ? flows - s->flows : 0;
 
-	if (now_ns - p->announced_ns >= CCS_AGENT_IDLE_NS) {
-		p->announced_ns = now_ns;
-		p->announced = 0;
+	if (now_ns - s->announced_ns >= CCS_AGENT_IDLE_NS) {
+		s->announced_ns = now_ns;
+		s->announced = 0;
 	}
-	if (p->announced + more > flows)
-		more = flows > p->announced ? flows - p->announced : 0;
-	p->announced += more;
+	if (s->announced + more > flows)
+		more = flows > s->announced ? flows - s->announced : 0;
+	s->announced += more;
 	return more;
 }
 
 void ccs_subscribers_update(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_ends *ends,
 			    const struct ccs_wire_hello *m)
 {
+	struct ccs_subscription *s = &p->subscription;
 	const uint32_t flows = limit_flows(a, m->flows);
 	const uint32_t more = claim_announcement(a, p, flows);
 
-	p->peer_requests = m->requested;
-	p->peer_flows = flows;
-	p->period_ns = clamp_period_ns(m->period_us);
-	p->peer_segment = m->segment < SEGMENT_MOST ? m->segment : SEGMENT_MOST;
-	p->rtt_us = m->rtt_us ? m->rtt_us : m->period_us;
+	s->requested = m->requested;
+	s->flows = flows;
+	s->period_ns = clamp_period_ns(m->period_us);
+	s->segment = m->segment < SEGMENT_MOST ? m->segment : SEGMENT_MOST;
+	s->rtt_us = m->rtt_us ? m->rtt_us : m->period_us;
 	ccs_peer_update_clock(p, m->clock_ns, ccs_agent_now(a));
 	subscribe_ingress(a, p, ends->arrived);
 	for (unsigned i = 0; i < a->nports; i++) {
 		struct ccs_port *port = &a->port[i];
-		const bool wanted = p->peer_requests & CCS_PEER_PORTS && p->peer_flows &&
+		const bool wanted = s->requested & CCS_PEER_PORTS && s->flows &&
 				    ccs_port_publishes_to(port, &ends->remote);
 
 		if (!wanted || port->ifindex || ccs_port_open_egress(a, port) == 0)
 			set_subscribed(port, p, wanted);
 	}
-	if (p->ingress && more && p->peer_requests & CCS_PEER_ADVICE)
+	if (p->ingress && more && s->requested & CCS_PEER_ADVICE)
 		ccs_port_joined(a, p->ingress, more);
 	if (p->ingress)
 		ccs_relay_ask(a, &ends->local, ccs_port_flows(p->ingress), m->period_us);

@@ -29,12 +29,12 @@ static struct {
 	bool stopping, gave_way;
 	bool started;                    /* the thread is to be joined */
 	pthread_t thread;
-	struct ccs_owner owner;
+	struct ccs_netlink owner;
 	struct ccs_live_qps qps;
 } serving = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
-	.owner = CCS_OWNER_CLOSED,
-	.qps = CCS_LIVE_QPS_CLOSED,
+	.owner = { .fd = -1 },
+	.qps = { .netlink.fd = -1 },
 };
 
 static struct {
@@ -92,8 +92,8 @@ static int check_owner(void *arg, const struct ccs_ipc_add *qp, pid_t pid, uid_t
 static void close_agent(void)
 {
 	ccs_agent_close(serving.agent);
-	ccs_owner_close(&serving.owner);
-	ccs_live_qps_close(&serving.qps);
+	ccs_netlink_close(&serving.owner);
+	ccs_netlink_close(&serving.qps.netlink);
 	serving.agent = NULL;
 }
 

@@ -14,7 +14,6 @@
 #include "config/check_cc.h"
 #include "config/job.h"
 #include "config/rules.h"
-#include "config/share.h"
 #include "observe/log.h"
 #include "preload/control/qp_feedback.h"
 
@@ -41,18 +40,24 @@ static void warn_once(void *arg, const char *sentence)
 	ccs_log_once(CCS_LOG_WARN, "%s", sentence);
 }
 
+void ccs_policy_name_feedback(unsigned needs, const char *between, char *text, size_t len)
+{
+	size_t at = 0;
+
+	for (const struct ccs_cc_need_name *s = ccs_cc_need_names; s->name; s++)
+		if (needs & s->bit)
+			at += (size_t)snprintf(text + at, len - at, "%s%s", at ? between : "",
+					       s->name);
+}
+
 void ccs_policy_warn_missing_feedback(const struct ccs_policy *p)
 {
 	char names[128] = "";
-	size_t at = 0;
 
 	if (!p->missing_feedback ||
 	    !(p->missing_feedback & ~atomic_fetch_or(&missing_feedback, p->missing_feedback)))
 		return;
-	for (const struct ccs_cc_need_name *s = ccs_cc_need_names; s->name; s++)
-		if (p->missing_feedback & s->bit)
-			at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%s",
-					       at ? " and " : "", s->name);
+	ccs_policy_name_feedback(p->missing_feedback, " and ", names, sizeof(names));
 	ccs_log(CCS_LOG_WARN, "cc=%s needs %s, which nothing here provides: "
 		"its rate does not follow them", p->cc.ops->name, names);
 }

@@ -31,6 +31,8 @@ unsigned ccs_policy_generation(void);               /* changes whenever the rule
 /* To be called when a QP gets this policy: warns once if its missing_feedback is not 0. */
 void ccs_policy_warn_missing_feedback(const struct ccs_policy *p);
 unsigned ccs_policy_missing_feedback(void);         /* union over the policies in use so far */
+/* The names of these CCS_NEEDS_*, with `between` between them. *text is zeroed. */
+void ccs_policy_name_feedback(unsigned needs, const char *between, char *text, size_t len);
 
 /* For requests. This lock is taken before a QP's; the functions below need it. */
 void ccs_policy_lock(void);

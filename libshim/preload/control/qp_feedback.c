@@ -7,6 +7,7 @@
 #include "preload/control/qp_feedback.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cc/minmax.h"
@@ -346,7 +347,7 @@ static void replace_slot(struct qp *qp, struct ccs_slot *slot, enum ccs_feedback
 /* The lock, because a thread that handles a request may read it at this time. */
 static void alloc_telemetry(struct qp *qp)
 {
-	struct qp_telemetry *telemetry = qp->feedback.telemetry ? NULL : ccs_qp_telemetry_new();
+	struct qp_telemetry *telemetry = qp->feedback.telemetry ? NULL : calloc(1, sizeof(*telemetry));
 
 	if (!telemetry)
 		return;

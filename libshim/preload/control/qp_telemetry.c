@@ -7,7 +7,6 @@
 
 #include <arpa/inet.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cc/minmax.h"
@@ -21,11 +20,6 @@ enum { MIN_PERIOD_US = 200, MAX_PERIOD_US = 10000 };
 
 #define OUTDONE 0.5                      /* part of an equal share; the agent's minimum is lower */
 #define OUTDONE_NS 1000000000ull
-
-struct qp_telemetry *ccs_qp_telemetry_new(void)
-{
-	return calloc(1, sizeof(struct qp_telemetry));
-}
 
 uint32_t ccs_qp_telemetry_period_us(const struct ccs_flow *f)
 {
@@ -139,8 +133,8 @@ void ccs_qp_telemetry_share(struct qp *qp, uint64_t *now_ns)
 void ccs_qp_telemetry_read(struct qp *qp, uint64_t *now_ns)
 {
 	struct ccs_slot *slot = qp->feedback.slot;
-	const struct ccs_shm_path *path = qp->feedback.inbound ? ccs_agent_client_inbound_path(slot)
-							  : ccs_agent_client_path(slot);
+	const struct ccs_shm_path *path =
+		ccs_agent_client_path(qp->feedback.inbound ? &slot->inbound : &slot->path);
 	struct qp_telemetry *tm = qp->feedback.telemetry;
 	struct ccs_path_telemetry t;
 	uint32_t version;

@@ -4,7 +4,6 @@
 /* Telemetry of a QP's path. */
 #include "preload/object/qp_record.h"
 
-struct qp_telemetry *ccs_qp_telemetry_new(void);  /* NULL: no memory */
 /* Read a new record into the flow. qp->feedback has telemetry and a slot; qp->lock is held. */
 void ccs_qp_telemetry_read(struct qp *qp, uint64_t *now_ns);
 /* Set the algorithm's start rate for a flow that has not sent yet and is not counted. */
@@ -13,14 +12,5 @@ void ccs_qp_telemetry_start(struct qp *qp, uint64_t *now_ns);
 void ccs_qp_telemetry_share(struct qp *qp, uint64_t *now_ns);
 /* The period at which the flow wants telemetry, us. */
 uint32_t ccs_qp_telemetry_period_us(const struct ccs_flow *f);
-
-/* Read telemetry before a completion is counted; qp->lock is held. */
-static inline void ccs_qp_telemetry_poll(struct qp *qp)
-{
-	uint64_t now_ns = CCS_TIME_UNKNOWN;
-
-	if (__builtin_expect(qp->has_feedback && qp->feedback.telemetry, 0))
-		ccs_qp_telemetry_read(qp, &now_ns);
-}
 
 #endif

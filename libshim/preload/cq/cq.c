@@ -11,7 +11,6 @@
 #include "base/cacheline.h"
 #include "observe/log.h"
 #include "preload/cq/shadow_cq.h"
-#include "preload/object/context.h"
 #include "preload/object/ptrmap.h"
 #include "preload/object/registry.h"
 #include "preload/object/shim.h"
@@ -128,18 +127,11 @@ struct shadow *ccs_cq_attach(struct cq *cq, uint32_t entries, uint32_t most)
 	return s;
 }
 
-void ccs_cq_release(struct cq *cq, struct shadow *s, uint32_t entries)
+void ccs_cq_release(struct cq *cq, struct shadow *s, uint32_t entries, bool all)
 {
 	ccs_lock(&cq->lock);
 	atomic_fetch_sub(&s->used, entries);
-	cq->qps--;
-	ccs_unlock(&cq->lock);
-}
-
-void ccs_cq_release_some(struct cq *cq, struct shadow *s, uint32_t entries)
-{
-	ccs_lock(&cq->lock);
-	atomic_fetch_sub(&s->used, entries);
+	cq->qps -= all;
 	ccs_unlock(&cq->lock);
 }
 

@@ -24,9 +24,8 @@ void ccs_cq_put(struct cq *cq);
  * refused, or no memory.
  */
 struct shadow *ccs_cq_attach(struct cq *cq, uint32_t entries, uint32_t most);
-void ccs_cq_release(struct cq *cq, struct shadow *s, uint32_t entries);
-/* Return a part of the QP's entries. */
-void ccs_cq_release_some(struct cq *cq, struct shadow *s, uint32_t entries);
+/* Return all of the QP's entries, or a part. */
+void ccs_cq_release(struct cq *cq, struct shadow *s, uint32_t entries, bool all);
 
 /* cq->lock is held in the functions from here to ccs_cq_pop_ready(). */
 
@@ -81,5 +80,66 @@ static inline bool ccs_cq_is_plain(struct cq *cq)
 {
 	return !atomic_load_explicit(&cq->shadows, memory_order_acquire) || ccs_forked();
 }
+
+/*
+ * Stack of the failed QPs of a CQ whose last WRs the shim completes. Any thread adds a QP. Only a
+ * thread that holds cq->lock removes QPs, and it removes all at once.
+ */
+static inline void ccs_broken_put(struct qp *qp)
+{
+	struct qp *first = atomic_load_explicit(&qp->cq->broken, memory_order_relaxed);
+
+	do
+		qp->failure.next = first;
+	while (!atomic_compare_exchange_weak(&qp->cq->broken, &first, qp));
+	atomic_store(&qp->cq->idle, false);
+}
+
+/* qp->lock is held. */
+static inline void ccs_broken_add(struct qp *qp)
+{
+	if (qp->failure.listed)
+		return;
+	qp->failure.listed = true;
+	ccs_broken_put(qp);
+}
+
+/* Remove all. Returns the first QP, or NULL. cq->lock is held. */
+static inline struct qp *ccs_broken_take(struct cq *cq)
+{
+	return atomic_load_explicit(&cq->broken, memory_order_relaxed)
+		? atomic_exchange(&cq->broken, NULL) : NULL;
+}
+
+/* The QP is being destroyed: it is not added again. cq->lock and qp->lock are held. */
+static inline void ccs_broken_forget(struct qp *qp)
+{
+	struct qp *next;
+
+	for (struct qp *q = qp->failure.listed ? ccs_broken_take(qp->cq) : NULL; q; q = next) {
+		next = q->failure.next;
+		if (q != qp)
+			ccs_broken_put(q);
+	}
+	qp->failure.listed = true;
+}
+
+/*
+ * Some providers remove a QP's completions from its CQs when the QP is destroyed or reset. The shim
+ * then also removes the completions that it has polled and not delivered yet.
+ */
+struct ccs_purge {
+	struct cq *cq[2];                /* CQs of receives and sends; NULL: unknown, or the same */
+	uint32_t head[2];                /* ready.head of each before the provider's call */
+};
+
+/* Before the provider's call; reset: it resets the QP, otherwise it destroys it. Takes locks. */
+void ccs_purge_begin(struct ccs_purge *p, const struct ibv_qp *qp, bool reset);
+/* After its success. owner: CCS_NO_OWNER if the QP is uncontrolled. */
+void ccs_purge_end(struct ccs_purge *p, uint32_t qp_num, uint32_t owner);
+
+/* The verbs on a QP without a record. */
+int ccs_purge_modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
+int ccs_purge_destroy(struct ibv_qp *qp);
 
 #endif

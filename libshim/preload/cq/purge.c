@@ -5,7 +5,6 @@
  * call returns. Receives become ready only in the application's polls, so a receive with this
  * number that was ready before the call belongs to this QP.
  */
-#include "preload/cq/purge.h"
 
 #include "preload/cq/cq.h"
 #include "preload/object/real.h"

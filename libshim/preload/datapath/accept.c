@@ -31,7 +31,7 @@ void ccs_accept_reclaim(struct qp *qp, uint64_t n)
 		return;
 	ccs_unlock(&qp->lock);
 	ccs_lock(&qp->cq->lock);
-	ccs_cq_drain(qp->cq);
+	ccs_drain(qp->cq, true);
 	ccs_unlock(&qp->cq->lock);
 	ccs_lock(&qp->lock);
 }
@@ -57,10 +57,9 @@ static bool may_split(struct qp *qp, const struct ibv_send_wr *wr, uint64_t len)
 	       (len <= qp->flow.segments.len || qp->copy || !ccs_qp_alloc_copies(qp));
 }
 
-uint32_t ccs_accept(struct qp *qp, const struct ibv_send_wr *wr)
+uint32_t ccs_accept(struct qp *qp, const struct ibv_send_wr *wr, uint32_t flags)
 {
 	const uint64_t len = ccs_wr_len(qp, wr);
-	uint32_t flags = ccs_wr_flags(qp, wr);
 
 	if ((flags & CCS_WR_SPLIT) && len > NEVER_SPLIT && !may_split(qp, wr, len))
 		flags &= ~(uint32_t)CCS_WR_SPLIT;

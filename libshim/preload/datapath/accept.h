@@ -5,8 +5,8 @@
 #include "preload/datapath/qp.h"
 #include "preload/object/wr_batch.h"
 
-/* Accept one WR, for which there is space; returns its CCS_WR_* flags. */
-uint32_t ccs_accept(struct qp *qp, const struct ibv_send_wr *wr);
+/* Accept one WR with those CCS_WR_* flags, for which there is space. Returns its flags. */
+uint32_t ccs_accept(struct qp *qp, const struct ibv_send_wr *wr, uint32_t flags);
 /* Poll for completions unless n more WRs can be queued. qp->lock is released during the poll. */
 void ccs_accept_reclaim(struct qp *qp, uint64_t n);
 /* Whether a WR that the device has refused, as its queue is full, may wait instead. */
@@ -17,15 +17,6 @@ static inline __attribute__((always_inline)) void ccs_accept_prefetch(const stru
 {
 #pragma GCC unroll 16
 	for (unsigned at = 0; at < offsetof(struct qp, flow.stats.samples); at += 64)
-		__builtin_prefetch((const char *)qp + at, 1);
-}
-
-/* Fetch the lines that only WRs at the gate need. */
-static inline void ccs_accept_prefetch_gate(const struct qp *qp)
-{
-#pragma GCC unroll 16
-	for (unsigned at = offsetof(struct qp, flow.stats.samples);
-	     at < offsetof(struct qp, flow.cc.param); at += 64)
 		__builtin_prefetch((const char *)qp + at, 1);
 }
 

@@ -37,13 +37,12 @@ static int emit_bind(struct qp *qp, struct ibv_mw *mw, const struct ibv_mw_bind 
 {
 	const uint64_t wr = accept_bind(qp, bind);
 	struct ibv_mw_bind copy = *bind;
-	const struct ccs_seg *seg;
 	uint64_t number;
 	int rc;
 
 	if (ccs_flow_wants_entries(&qp->flow, 1))
 		ccs_qp_add_entries(qp);
-	if (ccs_emit_next(qp, now_ns, &seg) != CCS_NEXT_SEGMENT) {
+	if (!ccs_flow_next(&qp->flow, now_ns, ccs_now_ns)) {
 		ccs_flow_unaccept(&qp->flow, wr);
 		return ENOMEM;
 	}

@@ -2,10 +2,12 @@
 /* Translation of the device's completions of WQEs into completions of the application's WRs. */
 #include "preload/datapath/complete.h"
 
+#include <arpa/inet.h>
+
 #include "base/probe.h"
 #include "flow/run.h"
+#include "observe/log.h"
 #include "preload/control/qp_telemetry.h"
-#include "preload/cq/broken.h"
 #include "preload/cq/cq.h"
 #include "preload/cq/notify.h"
 #include "preload/cq/shadow_cq.h"
@@ -14,7 +16,6 @@
 #include "preload/object/clock.h"
 #include "preload/object/provider.h"
 #include "preload/object/shim.h"
-#include "preload/report/control_warning.h"
 
 /* WRs from `tail` on were retired, and the application has not polled their completion. */
 static void withhold(struct qp *qp, uint64_t tail)
@@ -55,10 +56,9 @@ static void push_completion(struct qp *qp, uint64_t number, uint64_t segment_len
  * completions, by a few us.
  */
 static void set_time(const struct qp *qp, const struct shadow_batch *a, int i,
-		     struct ccs_done *done)
+		     const struct ccs_seg *seg, struct ccs_done *done)
 {
 	const struct ccs_flow *f = &qp->flow;
-	const struct ccs_seg *seg = ccs_flow_seg(f, done->number);
 	const struct ccs_span when = ccs_shadow_completion_time(
 		qp->cq, a, i, seg->depart_ns ? seg->post_ns : 0);
 
@@ -80,12 +80,6 @@ static bool has_later_timed(const struct qp *qp, const struct shadow_batch *a, i
 		    ccs_flow_is_timed(&qp->flow, ccs_token_segment(qp, a->wc[j].wr_id)))
 			return true;
 	return false;
-}
-
-/* Whether all segments in flight are unsignalled: their success yields no completion. */
-static bool all_unsignalled(const struct ccs_flow *f)
-{
-	return f->seg_tail + f->unsignalled >= f->seg_head;
 }
 
 /* `reserved` entries are for others. */
@@ -125,7 +119,7 @@ complete_broken(struct cq *cq, struct qp *qp, uint32_t reserved, uint64_t empty_
 	if (f->seg_tail < f->seg_head || !qp->failure.flush_seen) {
 		if (!qp->failure.deadline_ns || empty_ns < qp->failure.deadline_ns)
 			return true;
-		ccs_flow_settle(f, all_unsignalled(f));
+		ccs_flow_settle(f, f->seg_tail + f->unsignalled >= f->seg_head);
 		qp->failure.marker_posted = false;
 		qp->failure.flush_seen = true;
 	}
@@ -160,6 +154,27 @@ static __attribute__((noinline)) void note_failure(struct qp *qp, const struct i
 	ccs_qp_fail(qp);
 }
 
+/* The algorithm has no effect on the queue of its path. Warns once per process of each state. */
+static void warn_of_control(const struct qp *qp)
+{
+	const struct ccs_flow *f = &qp->flow;
+	const char *name = f->cc.ops->name;
+	char peer[INET6_ADDRSTRLEN];
+
+	inet_ntop(AF_INET6, qp->peer.gid, peer, sizeof(peer));
+	if (f->rtt.control.now == CCS_CONTROL_AT_FLOOR)
+		ccs_log_once(CCS_LOG_WARN, "QP %u to %s: %s has no effect: at its lowest rate the RTT "
+			     "is %.0f us, %.0f us without a queue; other traffic on the path is not "
+			     "controlled, or min_rate is too high for its flows: run all senders under "
+			     "ccshim, or separate their traffic by priority", qp->qp_num, peer, name,
+			     (double)f->rtt.control.average_us, f->cc.path.base_rtt_us);
+	else if (f->rtt.control.now == CCS_CONTROL_AT_LIMIT)
+		ccs_log_once(CCS_LOG_WARN, "QP %u to %s: %s has no effect: its rate stays at its limit, "
+			     "and the RTT is %.0f us, %.0f us without a queue; check base_rtt and the "
+			     "parameters given to it ('ccshim info'), or use cc=auto", qp->qp_num, peer,
+			     name, (double)f->rtt.control.average_us, f->cc.path.base_rtt_us);
+}
+
 /* Returns whether a completion of WR *wr is due to the application. */
 static inline __attribute__((always_inline)) bool
 retire(struct qp *qp, struct shadow_batch *a, int i, uint64_t *wr, uint64_t *len)
@@ -170,6 +185,8 @@ retire(struct qp *qp, struct shadow_batch *a, int i, uint64_t *wr, uint64_t *len
 		.ok = wc->status == IBV_WC_SUCCESS,
 		.lost = wc->status == IBV_WC_RETRY_EXC_ERR,
 	};
+	uint64_t now_ns = CCS_TIME_UNKNOWN;
+	const struct ccs_seg *seg;
 	bool delivered;
 
 	done.number = ccs_token_segment(qp, wc->wr_id);
@@ -177,15 +194,17 @@ retire(struct qp *qp, struct shadow_batch *a, int i, uint64_t *wr, uint64_t *len
 		complete_marker(qp, wc);
 		return false;
 	}
-	if (!done.ok || ccs_flow_is_timed(&qp->flow, done.number)) {
-		set_time(qp, a, i, &done);
+	seg = ccs_flow_seg(&qp->flow, done.number);
+	*len = seg->len;
+	if (!done.ok || seg->depart_ns) {
+		set_time(qp, a, i, seg, &done);
 		done.more = !a->has_timestamps && has_later_timed(qp, a, i);
 	}
-	*len = ccs_flow_seg(&qp->flow, done.number)->len;
-	ccs_qp_telemetry_poll(qp);
+	if (__builtin_expect(qp->has_feedback && qp->feedback.telemetry, 0))
+		ccs_qp_telemetry_read(qp, &now_ns);
 	delivered = ccs_flow_complete(&qp->flow, &done, wr);
 	if (__builtin_expect(qp->flow.rtt.control.now != control, 0))
-		ccs_control_warn(qp);
+		warn_of_control(qp);
 	return delivered;
 }
 

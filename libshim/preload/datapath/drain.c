@@ -45,38 +45,29 @@ static __attribute__((noinline)) void copy_rest(struct shadow_batch *a, int i)
 	a->wc = a->own;
 }
 
+static inline void deliver_one(struct qp *qp, struct shadow_batch *a, int i)
+{
+	if (__builtin_expect(a->wc[i].status, 0))
+		copy_rest(a, i);
+	else if (ccs_complete_whole(qp, a, i))
+		return;
+	ccs_complete(qp, a, i);
+}
+
 /* For consecutive completions of one QP, lock it and check its gate once. */
 void ccs_drain_deliver(struct cq *cq, struct shadow_batch *a, int n)
 {
-	struct qp *last = NULL;
-
-	for (int i = 0; i < n; i++) {
+	for (int i = 0; i < n;) {
 		const uint32_t id = (uint32_t)(a->wc[i].wr_id >> 32);
+		struct qp *qp = ccs_registry_lock(cq, id);
 
-		if (!last || last->id != id) {
-			struct qp *qp = ccs_registry_find(cq, id);
-
-			if (!qp)
-				continue; /* it was destroyed */
-			if (last)
-				ccs_emit_pump_and_unlock(last);
-			ccs_lock(&qp->lock);
-			last = qp;
-		}
-		if (__builtin_expect(a->wc[i].status, 0))
-			copy_rest(a, i);
-		else if (ccs_complete_whole(last, a, i))
-			continue;
-		ccs_complete(last, a, i);
+		do {
+			if (qp) /* NULL: it was destroyed */
+				deliver_one(qp, a, i);
+		} while (++i < n && (uint32_t)(a->wc[i].wr_id >> 32) == id);
+		if (qp)
+			ccs_emit_pump_and_unlock(qp);
 	}
-	if (last)
-		ccs_emit_pump_and_unlock(last);
-}
-
-/* Whether a poll has what the caller wants: its array is full, or without one, any completion. */
-static bool has_enough(const struct cq *cq)
-{
-	return cq->out ? !cq->out_space : ccs_cq_ready_count(cq) > 0;
 }
 
 /*
@@ -106,7 +97,8 @@ void ccs_drain_try_to_rest(struct cq *cq, struct shadow *s)
  * Returns a time after which the CQ was seen empty, if the clock was read: the time before the last
  * poll, because this thread may have lost the CPU after it. If it was not, *emptied becomes false.
  */
-static uint64_t drain_shadow(struct cq *cq, struct shadow *s, bool all, bool *emptied)
+static inline __attribute__((always_inline)) uint64_t
+drain_shadow(struct cq *cq, struct shadow *s, bool all, bool *emptied)
 {
 	struct shadow_batch a;
 
@@ -130,7 +122,8 @@ static uint64_t drain_shadow(struct cq *cq, struct shadow *s, bool all, bool *em
 			ccs_drain_try_to_rest(cq, s);
 		if (n < want)
 			return before_ns;
-		if (!all && has_enough(cq))
+		/* The caller's array is full, or without one, there is any completion. */
+		if (!all && (cq->out ? !cq->out_space : ccs_cq_ready_count(cq) > 0))
 			break;
 	}
 	*emptied = false;
@@ -188,19 +181,76 @@ void ccs_drain_notify(struct cq *cq)
 		ccs_notify_raise(cq);
 }
 
-static void drain_shadows(struct cq *cq, bool all)
+void ccs_drain(struct cq *cq, bool all)
 {
 	drain_once(cq, all);
 	if (cq->channel)
 		ccs_drain_notify(cq);
 }
 
-void ccs_cq_drain(struct cq *cq)
+static bool watch_qp(struct qp *qp)
 {
-	drain_shadows(cq, true);
+	bool busy;
+
+	ccs_lock(&qp->lock);
+	ccs_notify_count(qp);
+	busy = qp->events.busy;
+	if (busy)
+		ccs_emit_pump(qp, &qp->cq->polled_ns);
+	ccs_qp_leave(qp);
+	return busy;
 }
 
-void ccs_drain_some(struct cq *cq)
+/*
+ * The request waits until completions that only we get have come: let the pacer thread poll. A QP
+ * that is busy stays so while the CQ's lock is held. In most cases only the QP of the last
+ * completion is busy; otherwise this is a walk over all QPs of the process.
+ */
+static void watch(struct cq *cq)
 {
-	drain_shadows(cq, false);
+	struct qp *const last = cq->last;
+	unsigned watched = last && watch_qp(last);
+	struct qp *qp;
+
+	for (uint32_t slot = 0; watched < atomic_load(&cq->events.busy) &&
+				(qp = ccs_registry_next(cq, &slot));)
+		if (qp != last)
+			watched += watch_qp(qp);
+}
+
+void ccs_drain_arm(struct cq *cq, bool solicited_only)
+{
+	/* Completions from before raise no event, unless the device counts those not polled yet. */
+	if (atomic_load(&cq->events.has_internal) || atomic_load(&cq->events.all_unsignalled) ||
+	    atomic_load(&cq->broken) ||
+	    (atomic_load(&cq->events.busy) && !cq->ctx->provider->arms_by_index))
+		ccs_drain(cq, true);
+	ccs_notify_request(cq, solicited_only);
+	if (cq->events.must_raise)
+		ccs_notify_raise(cq);
+	if (ccs_notify_waits(cq))
+		watch(cq);
+}
+
+/* If a request stands, its event is still to be raised. */
+static void await_event(struct cq *cq)
+{
+	ccs_drain_notify(cq);
+	if (ccs_notify_waits(cq))
+		watch(cq);
+}
+
+/* The application may have requested another event since this event was raised. */
+void ccs_drain_take_event(struct cq *cq, const struct shadow *s)
+{
+	ccs_notify_event(cq, s);
+	await_event(cq);
+}
+
+void ccs_drain_end_poll(struct cq *cq, bool found)
+{
+	if (!ccs_notify_is_undecided(cq))
+		return;
+	ccs_notify_decide(cq, found);
+	await_event(cq);
 }

@@ -4,15 +4,22 @@
 /* Polling of a CQ's shadow CQs. cq->lock is held. */
 #include "preload/object/qp_record.h"
 
-/* Poll all shadow CQs until they are empty, deliver the completions, and emit what becomes due. */
-void ccs_cq_drain(struct cq *cq);
-/* The same, but a batch of each is enough if the caller's array is full then. */
-void ccs_drain_some(struct cq *cq);
+/*
+ * Poll the shadow CQs, deliver the completions, and emit what becomes due. all: until they are
+ * empty; otherwise a batch of each is enough if the caller's array is full then.
+ */
+void ccs_drain(struct cq *cq, bool all);
 /* Deliver the first n completions of a batch. */
 void ccs_drain_deliver(struct cq *cq, struct shadow_batch *a, int n);
 /* The CQ has a channel: arm its shadow CQs, or raise an event, if that is due; see notify.h. */
 void ccs_drain_notify(struct cq *cq);
 /* Many polls of s were empty: omit them until one of its QPs has WQEs in flight. */
 void ccs_drain_try_to_rest(struct cq *cq, struct shadow *s);
+/* The application requests an event. */
+void ccs_drain_arm(struct cq *cq, bool solicited_only);
+/* The application gets an event of that shadow CQ; NULL: of the application's CQ. */
+void ccs_drain_take_event(struct cq *cq, const struct shadow *s);
+/* It has polled, and found a completion or not: whether the last event has ended its request. */
+void ccs_drain_end_poll(struct cq *cq, bool found);
 
 #endif

@@ -11,13 +11,13 @@
 #include "cc/minmax.h"
 #include "observe/log.h"
 #include "preload/control/qp_feedback.h"
-#include "preload/cq/broken.h"
+#include "preload/cq/cq.h"
 #include "preload/datapath/pacer_thread.h"
 #include "preload/datapath/wr.h"
 #include "preload/object/real.h"
 #include "preload/object/shim.h"
 #include "preload/report/publish.h"
-#include "preload/report/uncontrolled.h"
+#include "preload/report/report.h"
 
 /* WQEs per doorbell: fewer than of a post, because a poll on a small stack also emits. */
 enum { EMIT_BATCH = CCS_BATCH / 2 };
@@ -39,7 +39,8 @@ static void fill_batch(struct qp *qp, struct doorbell *b, uint64_t *now_ns)
 	if (__builtin_expect(ccs_flow_wants_entries(&qp->flow, EMIT_BATCH), 0))
 		ccs_qp_add_entries(qp);
 	for (b->n = 0; b->n < EMIT_BATCH && ccs_flow_waiting(&qp->flow); b->n++) {
-		if (ccs_emit_next(qp, now_ns, &seg) != CCS_NEXT_SEGMENT)
+		seg = ccs_flow_next(&qp->flow, now_ns, ccs_now_ns);
+		if (!seg)
 			break;
 		number = ccs_flow_newest(&qp->flow);
 		if (!b->n)
@@ -87,27 +88,19 @@ static void note_held(struct qp *qp, uint64_t now_ns)
 	qp->held.us = us < UINT16_MAX ? (uint16_t)us : UINT16_MAX;
 }
 
-/* Emit until the gate closes. Returns the device's error code, and in *refused the WR. */
 int ccs_emit(struct qp *qp, uint64_t *now_ns, uint64_t *refused)
 {
 	struct doorbell b;
+	int rc = 0;
 
 	do {
-		struct ibv_send_wr *bad = NULL;
-		int rc;
-
 		fill_batch(qp, &b, now_ns);
-		if (b.n)
-			ccs_notify_before_post(qp);
 		if (b.n && qp->flow.gated_since_ns)
 			note_held(qp, ccs_now(now_ns));
-		rc = b.n ? ccs_emit_to_device(qp, b.wr, &bad) : 0;
-		if (rc) {
-			*refused = ccs_emit_return(qp, b.first, b.wr, bad);
-			return rc;
-		}
-	} while (b.n == EMIT_BATCH);
-	return 0;
+		if (b.n)
+			rc = ccs_emit_doorbell(qp, b.first, b.wr, refused);
+	} while (!rc && b.n == EMIT_BATCH);
+	return rc;
 }
 
 /*
@@ -365,11 +358,4 @@ void ccs_emit_pump(struct qp *qp, uint64_t *now_ns)
 	else
 		emit_and_schedule(qp, now_ns);
 	errno = saved; /* no call of the application was refused */
-}
-
-void ccs_emit_flush(struct qp *qp, uint64_t *now_ns)
-{
-	ccs_qp_fail(qp);
-	if (qp->broken)
-		ccs_emit_await_flush(qp, now_ns);
 }

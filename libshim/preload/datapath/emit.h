@@ -29,14 +29,6 @@ static inline bool ccs_emit_is_watched(const struct qp *qp)
 	       ccs_emit_must_poll(qp) && ccs_notify_is_all_unsignalled(qp->cq);
 }
 
-static inline enum ccs_next ccs_emit_next(struct qp *qp, uint64_t *now_ns,
-					  const struct ccs_seg **seg)
-{
-	const enum ccs_next next = ccs_flow_next(&qp->flow, *now_ns, seg);
-
-	return next == CCS_NEXT_NEED_TIME ? ccs_flow_next(&qp->flow, ccs_now(now_ns), seg) : next;
-}
-
 /* Emit until the gate closes. Returns the device's error code, and in *refused the WR. */
 int ccs_emit(struct qp *qp, uint64_t *now_ns, uint64_t *refused);
 /* The same for WRs that were just posted, of these flags: regardless of the gate if need be. */
@@ -62,9 +54,6 @@ static inline void ccs_emit_pump_and_unlock(struct qp *qp)
 	ccs_qp_leave(qp);
 }
 
-/* The application has moved the QP to ERR. */
-void ccs_emit_flush(struct qp *qp, uint64_t *now_ns);
-
 static inline int ccs_emit_to_device(struct qp *qp, struct ibv_send_wr *wr,
 				     struct ibv_send_wr **bad)
 {
@@ -72,6 +61,20 @@ static inline int ccs_emit_to_device(struct qp *qp, struct ibv_send_wr *wr,
 	if (__builtin_expect(qp->syscalls, 0))
 		return ccs_emit_uncancelled(qp, wr, bad);
 	return qp->ctx->real.post_send(qp->real, wr, bad);
+}
+
+/* Post WQEs, of segments from that number on. Returns as ccs_emit(). */
+static inline int ccs_emit_doorbell(struct qp *qp, uint64_t first, struct ibv_send_wr *wqes,
+				    uint64_t *refused)
+{
+	struct ibv_send_wr *bad = NULL;
+	int rc;
+
+	ccs_notify_before_post(qp);
+	rc = ccs_emit_to_device(qp, wqes, &bad);
+	if (__builtin_expect(rc, 0))
+		*refused = ccs_emit_return(qp, first, wqes, bad);
+	return rc;
 }
 
 /* The device counts its entries in another way than we do: completions will free some. */

@@ -50,7 +50,7 @@ static bool has_sent_all(struct qp *qp)
 	bool done;
 
 	ccs_lock(&qp->cq->lock);
-	ccs_cq_drain(qp->cq);
+	ccs_drain(qp->cq, true);
 	ccs_unlock(&qp->cq->lock);
 	ccs_lock(&qp->lock);
 	done = qp->flow.seg_tail == qp->flow.seg_head || qp->flow.state == CCS_FLOW_FLUSH;

@@ -18,7 +18,6 @@
 #include "observe/log.h"
 #include "preload/datapath/drain.h"
 #include "preload/datapath/emit.h"
-#include "preload/datapath/mailbox.h"
 #include "preload/datapath/qp.h"
 #include "preload/object/clock.h"
 
@@ -60,7 +59,7 @@ static void drive_qp(struct qp *qp, uint64_t turn_ns)
 		pump_qp(qp, CCS_TIME_UNKNOWN);
 		return;
 	}
-	ccs_cq_drain(qp->cq);
+	ccs_drain(qp->cq, true);
 	pump_qp(qp, qp->cq->polled_ns > turn_ns ? qp->cq->polled_ns : CCS_TIME_UNKNOWN);
 	if (qp->cq->channel)
 		ccs_drain_notify(qp->cq); /* pump_qp() finds the CQ's lock taken */

@@ -2,7 +2,7 @@
 #ifndef CCS_PACER_THREAD_H
 #define CCS_PACER_THREAD_H
 /* The timer wheel of QPs with deferred WRs, and the thread that serves it. */
-#include "preload/object/qp_record.h"
+#include "preload/object/shim.h"
 
 /* Start the thread, where WRs may have to wait later: the data path of the application may not be
  * allowed to, or may be in a signal handler that has interrupted malloc(). */
@@ -24,6 +24,19 @@ static inline void ccs_pacer_thread_after_poll(const struct cq *cq, uint64_t now
 {
 	if (atomic_load_explicit(&ccs_pacer_thread_next_ns, memory_order_relaxed) != UINT64_MAX)
 		ccs_pacer_thread_run_due(cq, now_ns, spinning);
+}
+
+/* Handle a pending request of `ccshim set`, in the mailbox of the statistics file. No lock is held. */
+static inline void ccs_mailbox_poll(void)
+{
+	struct ccs_stats_header *file = ccs_stats_file();
+	uint64_t request;
+
+	if (!file)
+		return;
+	request = __atomic_load_n(&file->mailbox.request_gen, __ATOMIC_RELAXED);
+	if (__builtin_expect(request & 1, 0))
+		ccs_shim()->handle_request(&file->mailbox, request);
 }
 
 #endif

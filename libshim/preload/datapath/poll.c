@@ -2,10 +2,8 @@
 /* The application's polls: its CQ and the shadow CQs are merged. */
 #include "preload/datapath/poll.h"
 
-#include "preload/datapath/arm.h"
 #include "preload/datapath/complete.h"
 #include "preload/datapath/drain.h"
-#include "preload/datapath/mailbox.h"
 #include "preload/datapath/pacer_thread.h"
 #include "preload/datapath/poll_run.h"
 
@@ -31,7 +29,7 @@ static int queue_behind_pending(struct cq *cq, int got, int n, struct ibv_wc *wc
 	const struct wc_more none = { 0 };
 
 	ccs_complete_flushed_receives(cq, wc, got);
-	ccs_cq_drain(cq);
+	ccs_drain(cq, true);
 	/* A poll batch may read the rest later, and needs the extended fields. */
 	if (!ccs_cq_ready_count(cq) || ccs_cq_ready_space(cq) < (uint32_t)got ||
 	    (cq->ex && ccs_cq_ready_count(cq) + (uint32_t)got > (uint32_t)n))
@@ -94,7 +92,7 @@ static __attribute__((noinline)) int poll_and_unlock(struct cq *cq, int n, struc
 	const uint64_t before_ns = cq->polled_ns;
 	const int got = merge(cq, n, wc);
 
-	ccs_cq_end_poll(cq, got > 0);
+	ccs_drain_end_poll(cq, got > 0);
 	return unlock_after_poll(cq, got, before_ns);
 }
 
@@ -126,7 +124,7 @@ end_fast_poll(struct cq *cq, struct shadow *s, int got, int done, int n, struct 
 	      uint64_t before_ns)
 {
 	/* If there are several shadow CQs, only s is known to have been empty. */
-	const bool single = ccs_poll_is_single(cq, s);
+	const bool single = !s->next && atomic_load(&cq->shadows) == s;
 	const int more = ccs_poll_batches(cq, s, n - done, wc + done, got - done,
 					  single ? before_ns : CCS_TIME_UNKNOWN);
 
@@ -208,9 +206,7 @@ static __attribute__((noinline)) int poll_in_turn(struct cq *cq, int n, struct i
 	struct shadow *s;
 	int got;
 
-	if (atomic_load_explicit(&cq->timed, memory_order_relaxed))
-		return poll_and_unlock(cq, n, wc);
-	s = ccs_poll_find_recent(cq);
+	s = cq->recent = ccs_poll_fast_shadow(cq);
 	if (s && !ccs_shadow_is_active(s) && become_idle(cq))
 		return poll_idle(cq, n, wc);
 	if (!s)
@@ -245,9 +241,12 @@ int ccs_cq_poll(struct cq *cq, int n, struct ibv_wc *wc)
 		return poll_any(cq, n, wc);
 	ccs_lock(&cq->lock);
 	s = cq->recent;
-	if (cq->polls + 1 >= FAIR || must_poll_slowly(cq, s))
-		return atomic_load_explicit(&cq->idle, memory_order_relaxed)
-			? poll_idle(cq, n, wc) : poll_in_turn(cq, n, wc);
+	if (cq->polls + 1 >= FAIR || must_poll_slowly(cq, s)) {
+		if (atomic_load_explicit(&cq->idle, memory_order_relaxed))
+			return poll_idle(cq, n, wc);
+		return atomic_load_explicit(&cq->timed, memory_order_relaxed)
+			? poll_and_unlock(cq, n, wc) : poll_in_turn(cq, n, wc);
+	}
 	cq->polls++;
 	return poll_fast(cq, s, n, wc, CCS_TIME_UNKNOWN);
 }

@@ -86,7 +86,7 @@ int ccs_poll_deliver(struct cq *cq, struct ibv_wc *wc, int n)
 
 	while (done < n) {
 		const uint32_t id = (uint32_t)(wc[done].wr_id >> 32);
-		struct qp *qp = ccs_poll_lock_qp(cq, id);
+		struct qp *qp = ccs_registry_lock(cq, id);
 		int run;
 
 		if (__builtin_expect(!qp, 0))
@@ -110,7 +110,7 @@ static struct ibv_wc *deliver_fast(struct cq *cq, struct ibv_wc *wc, struct ibv_
 {
 	do {
 		const uint32_t id = (uint32_t)(wc->wr_id >> 32);
-		struct qp *qp = ccs_poll_lock_qp(cq, id);
+		struct qp *qp = ccs_registry_lock(cq, id);
 		bool failed = false;
 
 		if (__builtin_expect(!qp, 0))
@@ -147,7 +147,7 @@ static __attribute__((noinline)) int poll_shadows(struct cq *cq, int n, struct i
 		return n;
 	cq->out = wc + got;
 	cq->out_space = n - got;
-	ccs_drain_some(cq);
+	ccs_drain(cq, false);
 	left = cq->out_space;
 	cq->out = NULL;
 	cq->out_space = 0;
@@ -168,7 +168,7 @@ static __attribute__((noinline)) int poll_rest(struct cq *cq, int got, int n, st
 	cq->out_space = n;
 	ccs_drain_deliver(cq, &a, got);
 	if (cq->out_space)
-		ccs_drain_some(cq);
+		ccs_drain(cq, false);
 	n -= cq->out_space;
 	cq->out = NULL;
 	cq->out_space = 0;
@@ -225,11 +225,11 @@ int ccs_poll_batches(struct cq *cq, struct shadow *s, int n, struct ibv_wc *wc, 
 /* A batch must be polled for an RTT, even if the application wants few. */
 int ccs_poll_first(struct cq *cq, int n, struct ibv_wc *wc)
 {
-	struct shadow *s = ccs_poll_fast_shadow(cq);
+	const bool timed = atomic_load_explicit(&cq->timed, memory_order_relaxed);
+	struct shadow *s = timed && n < CCS_BATCH / 2 ? NULL : ccs_poll_fast_shadow(cq);
 	uint64_t before_ns;
 
-	if (!s || (atomic_load_explicit(&cq->timed, memory_order_relaxed) &&
-		   (s->ex || n < CCS_BATCH / 2)))
+	if (!s || (timed && s->ex))
 		return poll_shadows(cq, n, wc);
 	before_ns = cq->polled_ns;
 	if (ccs_shadow_is_active(s))

@@ -26,52 +26,15 @@ int ccs_poll_first(struct cq *cq, int n, struct ibv_wc *wc);
 int ccs_poll_batches(struct cq *cq, struct shadow *s, int n, struct ibv_wc *wc, int got,
 		     uint64_t before_ns);
 
-/* The first shadow CQ, if a poll is fast; or NULL. */
-static inline struct shadow *ccs_poll_first_shadow(struct cq *cq)
+/* The shadow CQ of a fast poll, or NULL. */
+static inline struct shadow *ccs_poll_fast_shadow(struct cq *cq)
 {
 	struct shadow *s = atomic_load_explicit(&cq->shadows, memory_order_acquire);
 
 	if (!atomic_load_explicit(&cq->fast, memory_order_relaxed) ||
 	    atomic_load_explicit(&cq->broken, memory_order_relaxed) || ccs_cq_ready_count(cq))
 		return NULL;
-	return s;
-}
-
-/* The shadow CQ of a fast poll, or NULL. */
-static inline struct shadow *ccs_poll_fast_shadow(struct cq *cq)
-{
-	struct shadow *s = ccs_poll_first_shadow(cq);
-
 	return s && __builtin_expect(s->next != NULL, 0) ? ccs_poll_only_active(s) : s;
-}
-
-/*
- * The same, for the polls that follow: if it has fewer completions than wanted,
- * ccs_poll_is_another_active() says whether the others must be polled as well. They are checked
- * with the application's own CQ at the latest.
- */
-static inline struct shadow *ccs_poll_find_recent(struct cq *cq)
-{
-	cq->recent = ccs_poll_fast_shadow(cq);
-	return cq->recent;
-}
-
-/* Whether the CQ has no shadow CQ but s. */
-static inline bool ccs_poll_is_single(const struct cq *cq, const struct shadow *s)
-{
-	return !s->next && atomic_load_explicit(&cq->shadows, memory_order_relaxed) == s;
-}
-
-/* The QP that a completion is of, locked. NULL: it was destroyed. */
-static inline struct qp *ccs_poll_lock_qp(struct cq *cq, uint32_t id)
-{
-	struct qp *qp = cq->last;
-
-	if (!qp || qp->id != id)
-		qp = cq->last = ccs_registry_find(cq, id);
-	if (qp)
-		ccs_lock(&qp->lock);
-	return qp;
 }
 
 /* As ccs_emit_pump_and_unlock(). While the time is unknown, most QPs need no pump. */
@@ -93,7 +56,7 @@ static inline __attribute__((always_inline)) bool
 ccs_poll_deliver_one(struct cq *cq, struct ibv_wc *wc)
 {
 	const uint64_t token = wc->wr_id;
-	struct qp *qp = ccs_poll_lock_qp(cq, (uint32_t)(token >> 32));
+	struct qp *qp = ccs_registry_lock(cq, (uint32_t)(token >> 32));
 	const struct ccs_seg *seg;
 
 	if (__builtin_expect(!qp, 0))

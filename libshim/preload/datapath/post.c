@@ -38,7 +38,7 @@ static inline uint64_t list_length(const struct ibv_send_wr *wr)
 static struct ibv_send_wr *accept_list(struct qp *qp, struct ibv_send_wr *wr, uint32_t *flags)
 {
 	for (*flags = 0; wr && !ccs_flow_full(&qp->flow); wr = wr->next)
-		*flags |= ccs_accept(qp, wr);
+		*flags |= ccs_accept(qp, wr, ccs_wr_flags(qp, wr));
 	return wr;
 }
 
@@ -113,17 +113,16 @@ static int resolve_post_result(struct qp *qp, const struct ccs_post_outcome *o, 
 	return rc;
 }
 
-/* Accept a WR and build the WQE of its first segment, the n-th. False: it has to wait. */
-static __attribute__((noinline)) bool
-build_timed(struct qp *qp, const struct ibv_send_wr *wr, struct ibv_send_wr *wqe, int n,
-	    uint64_t *now_ns)
+/* Build the WQE of the first segment of the WR just accepted, the n-th. False: it has to wait. */
+static inline bool
+build_gated(struct qp *qp, struct ibv_send_wr *wqe, int n, uint64_t *now_ns)
 {
 	const struct ccs_seg *seg;
 
 	if (ccs_flow_wants_entries(&qp->flow, CCS_BATCH))
 		ccs_qp_add_entries(qp);
-	ccs_accept(qp, wr);
-	if (ccs_emit_next(qp, now_ns, &seg) != CCS_NEXT_SEGMENT)
+	seg = ccs_flow_next(&qp->flow, now_ns, ccs_now_ns);
+	if (!seg)
 		return false;
 	ccs_wr_build(qp, seg, ccs_token(qp, ccs_flow_newest(&qp->flow)), wqe, (uint32_t)n);
 	wqe->next = wqe + 1;
@@ -227,10 +226,17 @@ static __attribute__((noinline)) bool accept_other(struct qp *qp, struct ibv_sen
 static inline __attribute__((always_inline)) bool
 accept_lone(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr *wqe)
 {
+	bool accepted;
+
 	if (__builtin_expect(!is_signalled(qp, wr), 0))
-		return accept_other(qp, wr, CCS_RUN_UNSIGNALLED, wqe);
-	return accept_single(qp, wr, CCS_RUN_SIGNALED, wqe) ||
-	       (wr->opcode == IBV_WR_RDMA_READ && accept_other(qp, wr, CCS_RUN_READ, wqe));
+		accepted = accept_other(qp, wr, CCS_RUN_UNSIGNALLED, wqe);
+	else
+		accepted = accept_single(qp, wr, CCS_RUN_SIGNALED, wqe) ||
+			   (wr->opcode == IBV_WR_RDMA_READ &&
+			    accept_other(qp, wr, CCS_RUN_READ, wqe));
+	if (!accepted) /* it is in no run */
+		ccs_flow_fastpath_revoke(&qp->flow);
+	return accepted;
 }
 
 /* One doorbell's worth of segments. */
@@ -249,19 +255,24 @@ static inline struct ibv_send_wr *fill_at_once(struct qp *qp, struct ibv_send_wr
 {
 	struct ccs_flow *f = &qp->flow;
 	struct ibv_send_wr *wqe = b->wr, *const end = wqe + CCS_BATCH;
+	uint32_t flags;
 
 	b->first = f->seg_head;
 	while (wr && wqe < end && !ccs_flow_waiting(f)) {
 		const struct ibv_send_wr *first = wqe;
 
-		wr = accept_run(qp, wr, CCS_RUN_SIGNALED, &wqe, (unsigned)(end - wqe));
-		if (wr && wqe < end)
+		if (f->budget.wrs)
+			wr = accept_run(qp, wr, CCS_RUN_SIGNALED, &wqe, (unsigned)(end - wqe));
+		if (f->budget.wrs && wr && wqe < end &&
+		    (wr->opcode == IBV_WR_RDMA_READ || !is_signalled(qp, wr)))
 			wr = accept_other_run(qp, wr, &wqe, (unsigned)(end - wqe));
 		if (wqe != first)
 			continue;
-		if (ccs_flow_full(f) || (ccs_wr_flags(qp, wr) & CCS_WR_NO_DEFER))
+		flags = ccs_wr_flags(qp, wr);
+		if (ccs_flow_full(f) || (flags & CCS_WR_NO_DEFER))
 			break;
-		if (build_timed(qp, wr, wqe, (int)(wqe - b->wr), now_ns))
+		ccs_accept(qp, wr, flags);
+		if (build_gated(qp, wqe, (int)(wqe - b->wr), now_ns))
 			wqe++;
 		wr = wr->next;
 	}
@@ -275,24 +286,16 @@ static inline struct ibv_send_wr *fill_at_once(struct qp *qp, struct ibv_send_wr
 static inline int post_at_once(struct qp *qp, struct ccs_post_outcome *o, uint64_t *now_ns)
 {
 	struct doorbell b;
+	int rc = 0;
 
 	if (qp->flow.state != CCS_FLOW_RUN || qp->state < IBV_QPS_RTS || qp->resumed)
 		return 0;
 	do {
-		struct ibv_send_wr *bad = NULL;
-		int rc;
-
 		o->left = fill_at_once(qp, o->left, &b, now_ns);
-		if (!b.n)
-			return 0;
-		ccs_notify_before_post(qp);
-		rc = ccs_emit_to_device(qp, b.wr, &bad);
-		if (__builtin_expect(rc, 0)) {
-			o->refused = ccs_emit_return(qp, b.first, b.wr, bad);
-			return rc;
-		}
-	} while (o->left && b.n == CCS_BATCH);
-	return 0;
+		if (b.n)
+			rc = ccs_emit_doorbell(qp, b.first, b.wr, &o->refused);
+	} while (!rc && o->left && b.n == CCS_BATCH);
+	return rc;
 }
 
 bool ccs_post_accept(struct qp *qp, struct ibv_send_wr *wr, struct ccs_post_outcome *o,
@@ -335,7 +338,7 @@ static int post_broken(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr
 		if (!rc && ccs_flow_full(&qp->flow))
 			rc = ENOMEM;
 		if (!rc)
-			ccs_accept(qp, wr);
+			ccs_accept(qp, wr, ccs_wr_flags(qp, wr));
 	}
 	if (rc)
 		*bad = wr;

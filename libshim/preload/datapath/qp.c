@@ -11,7 +11,6 @@
 #include "preload/datapath/wr.h"
 #include "preload/object/memlock.h"
 #include "preload/object/provider.h"
-#include "preload/object/wr_batch.h"
 
 /*
  * Entries of the device's queue that a shallow one has at least, for segments: as many as fit in a
@@ -43,7 +42,7 @@ void ccs_qp_put(struct qp *qp)
 	if (qp->cq)
 		ccs_cq_put(qp->cq);
 	ccs_flow_destroy(&qp->flow);
-	ccs_wr_batch_free(qp);
+	free(qp->wr_batch);
 	ccs_pool_free(qp->copy, 1, copies_size(qp));
 	free(qp->feedback.telemetry);
 	ccs_pool_free(qp, 1, sizeof(*qp));

@@ -53,7 +53,7 @@ static int post_staged(struct qp *qp, uint32_t n, uint64_t *now_ns)
 
 	if (ccs_emit_is_ours_to_flush(qp)) {
 		for (; wr; wr = wr->next)
-			ccs_accept(qp, wr);
+			ccs_accept(qp, wr, ccs_wr_flags(qp, wr));
 		return 0;
 	}
 	if (!ccs_post_accept(qp, wr, &o, now_ns))

@@ -7,11 +7,6 @@
 
 #include "preload/datapath/qp.h"
 
-static bool is_known(enum ibv_wr_opcode opcode)
-{
-	return opcode <= IBV_WR_SEND_WITH_INV;
-}
-
 static bool is_atomic(enum ibv_wr_opcode opcode)
 {
 	return opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
@@ -25,7 +20,7 @@ static bool is_atomic_aligned(const struct qp *qp, const struct ibv_send_wr *wr)
 
 int ccs_wr_check(const struct qp *qp, const struct ibv_send_wr *wr)
 {
-	if (!is_known(wr->opcode))
+	if (wr->opcode > IBV_WR_SEND_WITH_INV) /* unknown */
 		return EINVAL;
 	if (is_atomic(wr->opcode) && !qp->ctx->atomics)
 		return EOPNOTSUPP;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Records of device contexts. */
-#include "preload/object/context.h"
+#include "preload/object/shim.h"
 
 #include <stdlib.h>
 

@@ -112,7 +112,7 @@ struct cq {
 	int comp_vector;
 	atomic_int cqe;                  /* as granted at creation, or requested since */
 	atomic_int refs;                 /* its owner and each controlled QP */
-	_Atomic(struct qp *) broken;     /* QPs that have failed, and have WRs to complete; broken.h */
+	_Atomic(struct qp *) broken;     /* QPs that have failed, and have WRs to complete; cq.h */
 	atomic_bool direct;              /* direct verbs read its ring */
 	struct cq_events events;
 	atomic_int timed;                /* QPs with segments in flight whose RTT is measured */

@@ -30,4 +30,8 @@ struct ctx {
 	atomic_int refs;                 /* its owner and each tracked CQ */
 };
 
+void ccs_context_put(struct ctx *ctx);
+/* The line rate of a port: as configured, or if that is 0 as the port reports it. */
+double ccs_context_line_rate(const struct ctx *ctx, uint8_t port, double configured);
+
 #endif

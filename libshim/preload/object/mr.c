@@ -2,11 +2,11 @@
 /* Records of memory regions, by device context and local key. */
 #include "preload/object/mr.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
+#include "base/lock.h"
 #include "observe/log.h"
-#include "preload/object/context.h"
+#include "preload/object/shim.h"
 #include "preload/object/real.h"
 
 struct ccs_mr {
@@ -15,7 +15,7 @@ struct ccs_mr {
 };
 
 /* Guards the map, and records from being freed while they are read. */
-static pthread_mutex_t mrs_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct ccs_lock mrs_lock;
 
 /* Where a pointer has 32 bits, regions may share a key. Their requests may not be split then. */
 static const void *key_of(const struct ctx *ctx, uint32_t lkey)
@@ -31,13 +31,13 @@ static struct ccs_mr *exchange(const struct ibv_mr *mr, struct ccs_mr *record)
 
 	if (!ctx || ccs_forked())
 		return record;
-	pthread_mutex_lock(&mrs_lock);
+	ccs_lock(&mrs_lock);
 	before = ccs_ptrmap_get(&ccs_shim()->mrs, key_of(ctx, mr->lkey));
 	if (before && !record)
 		ccs_ptrmap_del(&ccs_shim()->mrs, key_of(ctx, mr->lkey), before);
 	else if (record && ccs_ptrmap_put(&ccs_shim()->mrs, key_of(ctx, mr->lkey), record))
 		before = record; /* no memory */
-	pthread_mutex_unlock(&mrs_lock);
+	ccs_unlock(&mrs_lock);
 	return before;
 }
 
@@ -103,9 +103,9 @@ bool ccs_mr_covers(const struct ctx *ctx, const struct ibv_send_wr *wr)
 	const unsigned int access = wr->opcode == IBV_WR_RDMA_READ ? IBV_ACCESS_LOCAL_WRITE : 0;
 	bool all = true;
 
-	pthread_mutex_lock(&mrs_lock);
+	ccs_lock(&mrs_lock);
 	for (int i = 0; all && i < wr->num_sge; i++)
 		all = !wr->sg_list[i].length || covers(ctx, &wr->sg_list[i], access);
-	pthread_mutex_unlock(&mrs_lock);
+	ccs_unlock(&mrs_lock);
 	return all;
 }

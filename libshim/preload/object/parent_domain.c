@@ -38,11 +38,17 @@ struct ibv_pd *ccs_parent_domain_alloc(struct ctx *ctx, struct ibv_parent_domain
 	return pd;
 }
 
+/* NULL: it is no parent domain. */
+static struct parent_domain *find(const struct ibv_pd *pd)
+{
+	return ccs_ptrmap_get(&ccs_shim()->parent_domains, pd);
+}
+
 /* The record goes first: the address may be given to a plain domain next. */
 int ccs_parent_domain_dealloc(struct ibv_pd *pd)
 {
 	struct ccs_ptrmap *parents = &ccs_shim()->parent_domains;
-	struct parent_domain *d = ccs_parent_domain_find(pd);
+	struct parent_domain *d = find(pd);
 	int rc;
 
 	if (ccs_forked())
@@ -57,26 +63,23 @@ int ccs_parent_domain_dealloc(struct ibv_pd *pd)
 	return rc;
 }
 
-struct parent_domain *ccs_parent_domain_find(const struct ibv_pd *pd)
+bool ccs_parent_domain_is_avoidable(const struct ibv_pd *pd)
 {
-	return ccs_ptrmap_get(&ccs_shim()->parent_domains, pd);
-}
+	const struct parent_domain *d = find(pd);
 
-bool ccs_parent_domain_avoidable(const struct parent_domain *d)
-{
-	return !d->allocates;
+	return !d || !d->allocates;
 }
 
 struct ibv_pd *ccs_parent_domain_plain(struct ibv_pd *pd)
 {
-	const struct parent_domain *d = ccs_parent_domain_find(pd);
+	const struct parent_domain *d = find(pd);
 
 	return d ? d->plain : pd;
 }
 
 void ccs_parent_domain_enter(struct qp *qp, const struct ibv_pd *pd)
 {
-	qp->attr.domain = ccs_parent_domain_find(pd);
+	qp->attr.domain = find(pd);
 	if (!qp->attr.domain)
 		return;
 	atomic_fetch_add(&qp->attr.domain->qps, 1);

@@ -4,12 +4,10 @@
 /* Parent domains with a thread domain. */
 #include "preload/object/qp_record.h"
 
-struct parent_domain;
 struct ibv_pd *ccs_parent_domain_alloc(struct ctx *ctx, struct ibv_parent_domain_init_attr *attr);
 int ccs_parent_domain_dealloc(struct ibv_pd *pd);
-struct parent_domain *ccs_parent_domain_find(const struct ibv_pd *pd);  /* NULL: no parent domain */
 /* False: its QPs cannot be created elsewhere and are left uncontrolled. */
-bool ccs_parent_domain_avoidable(const struct parent_domain *d);
+bool ccs_parent_domain_is_avoidable(const struct ibv_pd *pd);
 struct ibv_pd *ccs_parent_domain_plain(struct ibv_pd *pd); /* where a controlled QP is created */
 void ccs_parent_domain_enter(struct qp *qp, const struct ibv_pd *pd);
 void ccs_parent_domain_leave(const struct qp *qp);

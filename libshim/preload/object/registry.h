@@ -11,6 +11,18 @@
 int ccs_registry_add(struct qp *qp);
 /* NULL: no QP of this CQ has that id; it was destroyed. */
 struct qp *ccs_registry_find(const struct cq *cq, uint32_t id);
+/* The same QP, locked. */
+static inline struct qp *ccs_registry_lock(struct cq *cq, uint32_t id)
+{
+	struct qp *qp = cq->last;
+
+	if (!qp || qp->id != id)
+		qp = cq->last = ccs_registry_find(cq, id);
+	if (qp)
+		ccs_lock(&qp->lock);
+	return qp;
+}
+
 /* The CQ's first QP in an entry >= *entry, and advance *entry past it. NULL at the end. */
 struct qp *ccs_registry_next(const struct cq *cq, uint32_t *entry);
 void ccs_registry_remove(struct qp *qp);

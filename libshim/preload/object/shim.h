@@ -2,7 +2,7 @@
 #ifndef CCS_SHIM_H
 #define CCS_SHIM_H
 /*
- * The state of the process. Before its set-up (preload/verbs/setup.h) the maps are empty, so that
+ * The state of the process. Before its set-up (preload/verbs/setup.c) the maps are empty, so that
  * every interposed function finds no record and calls the real one.
  */
 #include <errno.h>
@@ -52,6 +52,11 @@ extern struct ccs_shim ccs_shim_state;
 static inline struct ccs_shim *ccs_shim(void)
 {
 	return &ccs_shim_state;
+}
+
+static inline struct ctx *ccs_context_find(struct ibv_context *context)
+{
+	return ccs_ptrmap_get(&ccs_shim()->contexts, context);
 }
 
 /* A child may not take any lock of ours: a thread that it does not have may hold it. */

@@ -2,8 +2,6 @@
 /* The batch between ibv_wr_start() and ibv_wr_complete(): its lock and its space. */
 #include "preload/object/wr_batch.h"
 
-#include <stdlib.h>
-
 #include "preload/object/shim.h"
 
 /* Its address identifies a thread. */
@@ -31,12 +29,6 @@ void ccs_wr_batch_continue(struct wr_batch *b)
 		atomic_store_explicit(&b->owner, &self, memory_order_relaxed);
 }
 
-static void release(struct wr_batch *b)
-{
-	atomic_store_explicit(&b->owner, NULL, memory_order_relaxed);
-	ccs_unlock(&b->lock);
-}
-
 void ccs_wr_batch_lock(const struct qp *qp)
 {
 	struct wr_batch *b = batch_of(qp);
@@ -51,10 +43,14 @@ void ccs_wr_batch_unlock(const struct qp *qp)
 {
 	struct wr_batch *b = batch_of(qp);
 
-	if (b && b->depth)
+	if (!b)
+		return;
+	if (b->depth) {
 		b->depth--;
-	else if (b)
-		release(b);
+		return;
+	}
+	atomic_store_explicit(&b->owner, NULL, memory_order_relaxed);
+	ccs_unlock(&b->lock);
 }
 
 void ccs_wr_batch_lock_to_modify(const struct qp *qp)
@@ -85,9 +81,4 @@ void ccs_wr_batch_update_space(const struct qp *qp)
 	if (qp->wr_batch)
 		qp->wr_batch->space = qp->flow.queue.wr_limit -
 				    (uint32_t)(qp->flow.wr_head - qp->flow.wr_tail);
-}
-
-void ccs_wr_batch_free(struct qp *qp)
-{
-	free(qp->wr_batch);
 }

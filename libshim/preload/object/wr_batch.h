@@ -32,6 +32,5 @@ void ccs_wr_batch_unlock_modified(const struct qp *qp);
 void ccs_wr_batch_continue(struct wr_batch *b);
 /* Update `space`. The locks of the batch and of qp are held. */
 void ccs_wr_batch_update_space(const struct qp *qp);
-void ccs_wr_batch_free(struct qp *qp);
 
 #endif

@@ -26,15 +26,6 @@ enum {
 	QUEUED_EXACT = 256,
 };
 
-static void name_missing_feedback(char *text, size_t len)
-{
-	size_t at = 0;
-
-	for (const struct ccs_cc_need_name *s = ccs_cc_need_names; s->name; s++)
-		if (ccs_policy_missing_feedback() & s->bit)
-			at += (size_t)snprintf(text + at, len - at, "%s%s", at ? " " : "", s->name);
-}
-
 /* Statistics in another directory are not found where it matters: in a container, from the host. */
 static void warn_of_other_dir(const char *wanted)
 {
@@ -50,7 +41,6 @@ static void warn_of_other_dir(const char *wanted)
 
 static void open_file(void)
 {
-	static const char *const modes[] = { "off", "observe", "enforce" };
 	const struct ccs_shim *shim = ccs_shim();
 	/* h is not on the stack: an application's thread may have little */
 	struct ccs_stats_header *h;
@@ -63,9 +53,10 @@ static void open_file(void)
 			"set' cannot access this process");
 		return;
 	}
-	snprintf(h->mode, sizeof(h->mode), "%s", modes[shim->options.mode]);
+	snprintf(h->mode, sizeof(h->mode), "%s", ccs_mode_names[shim->options.mode]);
 	snprintf(h->cc, sizeof(h->cc), "%.*s", (int)sizeof(h->cc) - 1, shim->options.cc);
-	name_missing_feedback(h->missing_feedback, sizeof(h->missing_feedback));
+	ccs_policy_name_feedback(ccs_policy_missing_feedback(), " ", h->missing_feedback,
+				 sizeof(h->missing_feedback));
 	for (unsigned i = 0; i < CCS_UNCONTROLLED_COUNT; i++) {
 		snprintf(h->uncontrolled[i].name, sizeof(h->uncontrolled[i].name), "%s",
 			 ccs_uncontrolled_names[i]);

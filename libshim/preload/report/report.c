@@ -16,6 +16,7 @@
 
 #include "base/document.h"
 #include "base/json.h"
+#include "base/probe.h"
 #include "config/filename.h"
 #include "config/job.h"
 #include "observe/log.h"
@@ -45,7 +46,6 @@ static const struct { const char *name; double q; } quantiles[] = {
 	{ "min", 0 }, { "p50", 0.5 }, { "p90", 0.9 }, { "p99", 0.99 }, { "max", 1 },
 };
 
-static const char *const modes[] = { "off", "observe", "enforce" };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct qp *live;
 static struct qp_record *gone, **gone_end = &gone;
@@ -139,7 +139,7 @@ static void write_configured(struct ccs_json *j, const struct qp_record *f)
 	const struct ccs_policy *p = f->policy;
 
 	ccs_json_object(j, "asked");
-	ccs_json_str(j, "mode", modes[p->configured.mode]);
+	ccs_json_str(j, "mode", ccs_mode_names[p->configured.mode]);
 	ccs_json_str(j, "cc", p->configured.cc);
 	ccs_json_end(j);
 	if (!p->feedback_needs)
@@ -194,7 +194,7 @@ static bool write_all(FILE *file)
 	ccs_json_str(&j, "program", program_invocation_short_name);
 	ccs_json_int(&j, "pid", getpid());
 	ccs_job_json(&j, ccs_job());
-	ccs_json_str(&j, "mode", modes[ccs_shim()->options.mode]);
+	ccs_json_str(&j, "mode", ccs_mode_names[ccs_shim()->options.mode]);
 	write_uncontrolled(&j);
 	write_missing_feedback(&j);
 	ccs_json_uint(&j, "qps_omitted", omitted);
@@ -292,4 +292,37 @@ void ccs_report_log_summary(void)
 	if (controlled || *reasons)
 		ccs_log(CCS_LOG_INFO, "controlled QPs: %" PRIu64 "; uncontrolled: %s", controlled,
 			*reasons ? reasons : "none");
+}
+
+static void count_uncontrolled(enum ccs_uncontrolled reason, uint32_t qp_num)
+{
+	struct ccs_stats_header *file = ccs_publish_file();
+	const char *text = ccs_uncontrolled_names[reason];
+
+	atomic_fetch_add_explicit(&ccs_shim()->uncontrolled[reason], 1, memory_order_relaxed);
+	if (file)
+		__atomic_fetch_add(&file->uncontrolled[reason].count, 1, __ATOMIC_RELAXED);
+	CCS_PROBE2(pass, qp_num, text);
+}
+
+void ccs_uncontrolled_count(enum ccs_uncontrolled reason)
+{
+	count_uncontrolled(reason, 0);
+}
+
+/* It could have been controlled, and no setting prevented it. */
+static bool is_failure(enum ccs_uncontrolled reason)
+{
+	return reason == CCS_UNCONTROLLED_SHADOW_CQ || reason == CCS_UNCONTROLLED_NO_MEMORY ||
+	       reason == CCS_UNCONTROLLED_REFUSED;
+}
+
+void ccs_uncontrolled_qp(enum ccs_uncontrolled reason, const struct ibv_qp *qp)
+{
+	count_uncontrolled(reason, qp ? qp->qp_num : 0);
+	if (is_failure(reason))
+		ccs_log_once(CCS_LOG_WARN, "QP %" PRIu32 " is uncontrolled: %s",
+			     qp ? qp->qp_num : 0, ccs_uncontrolled_names[reason]);
+	ccs_log(CCS_LOG_INFO, "QP %" PRIu32 " is uncontrolled: %s", qp ? qp->qp_num : 0,
+		ccs_uncontrolled_names[reason]);
 }

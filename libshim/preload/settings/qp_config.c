@@ -10,7 +10,6 @@
 #include "preload/datapath/emit.h"
 #include "preload/datapath/qp.h"
 #include "preload/object/clock.h"
-#include "preload/object/context.h"
 #include "preload/object/shim.h"
 #include "preload/report/publish.h"
 

@@ -4,7 +4,7 @@
  * table. They are replaced in place, once per open. Providers use their private table and never
  * see ours.
  */
-#include "preload/verbs/context_ops.h"
+#include "preload/verbs/verbs.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,17 +15,12 @@
 #include "preload/datapath/poll.h"
 #include "preload/datapath/post.h"
 #include "preload/datapath/qp.h"
-#include "preload/object/context.h"
 #include "preload/object/parent_domain.h"
 #include "preload/object/provider.h"
 #include "preload/object/ptrmap.h"
+#include "preload/object/real.h"
 #include "preload/object/registry.h"
 #include "preload/object/shim.h"
-#include "preload/verbs/cq_ex.h"
-#include "preload/verbs/cq_verbs.h"
-#include "preload/verbs/qp_create.h"
-#include "preload/verbs/qp_verbs.h"
-#include "preload/verbs/setup.h"
 
 static int hook_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
@@ -178,7 +173,7 @@ void ccs_context_attach(struct ibv_context *context)
 	swap_tables(ctx);
 }
 
-void ccs_context_detach(struct ibv_context *context)
+static void detach(struct ibv_context *context)
 {
 	struct ctx *ctx = ccs_context_find(context);
 	uint32_t slot = 0;
@@ -192,4 +187,12 @@ void ccs_context_detach(struct ibv_context *context)
 	}
 	ccs_ptrmap_del(&ccs_shim()->contexts, context, ctx);
 	ccs_context_put(ctx);
+}
+
+HOOK int ibv_close_device(struct ibv_context *context)
+{
+	const struct ccs_saved saved = ccs_save();
+
+	detach(context);
+	return ccs_done(saved, ccs_real()->ibv_close_device(context));
 }

@@ -6,17 +6,17 @@
  * batch is nested in ours. Providers hold a lock during it, so it is opened by the first poll of
  * the real CQ. It is closed when the CQ is empty, because some providers cannot poll again then.
  */
-#include "preload/verbs/cq_ex.h"
+#include "preload/verbs/verbs.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/cacheline.h"
 #include "preload/cq/cq.h"
-#include "preload/datapath/arm.h"
-#include "preload/datapath/mailbox.h"
+#include "preload/datapath/complete.h"
+#include "preload/datapath/drain.h"
 #include "preload/datapath/pacer_thread.h"
-#include "preload/datapath/poll_ex.h"
+#include "preload/datapath/poll.h"
 #include "preload/object/provider.h"
 #include "preload/object/shim.h"
 
@@ -85,10 +85,31 @@ static int next_real(struct cq_ex *e, struct ibv_poll_cq_attr *attr)
 	return rc;
 }
 
+/* Take the oldest ready completion. Returns 0, ENOENT, or EINVAL: the CQ has failed. */
+static int pop_ready(struct cq *cq)
+{
+	struct cq_ex *e = cq->ex;
+	int rc = 0;
+
+	if (ccs_cq_is_plain(cq))
+		return ENOENT;
+	ccs_lock(&cq->lock);
+	if (!ccs_cq_ready_count(cq))
+		ccs_drain(cq, false);
+	if (ccs_cq_ready_count(cq))
+		e->more = cq->ready.more[ccs_cq_pop_one(cq, &e->wc)];
+	else
+		rc = cq->failed ? EINVAL : ENOENT;
+	e->spinning = ccs_poll_count_idle(cq, rc);
+	e->empty_ns = rc ? cq->polled_ns : CCS_TIME_UNKNOWN;
+	ccs_unlock(&cq->lock);
+	return rc;
+}
+
 static int next_ready(struct cq *cq)
 {
 	struct cq_ex *e = cq->ex;
-	const int rc = ccs_cq_pop(cq, &e->wc, &e->more, &e->spinning, &e->empty_ns);
+	const int rc = pop_ready(cq);
 
 	if (rc)
 		return rc;
@@ -123,15 +144,52 @@ static void read_current(struct cq *cq, struct ibv_wc *wc, struct wc_more *more)
 	*more = all.more;
 }
 
+static bool has_ready(struct cq *cq)
+{
+	bool ready;
+
+	ccs_lock(&cq->lock);
+	ready = ccs_cq_ready_count(cq);
+	ccs_unlock(&cq->lock);
+	return ready;
+}
+
+/*
+ * Poll the shadow CQs again, and queue the batch's current completion after the ready completions.
+ * False: the shadow CQs had no completion, or the queue is full.
+ */
+static bool queue_current(struct cq *cq)
+{
+	struct wc_more more;
+	struct ibv_wc wc;
+	bool ready;
+
+	if (ccs_cq_is_plain(cq))
+		return false;
+	ccs_lock(&cq->lock);
+	if (cq->ex->app->status == IBV_WC_WR_FLUSH_ERR) {
+		read_current(cq, &wc, &more);
+		ccs_complete_flushed_receives(cq, &wc, 1);
+	}
+	ccs_drain(cq, true);
+	ready = ccs_cq_ready_count(cq) && ccs_cq_ready_space(cq);
+	if (ready) {
+		read_current(cq, &wc, &more);
+		ccs_cq_push(cq, &wc, &more, NULL);
+	}
+	ccs_unlock(&cq->lock);
+	return ready;
+}
+
 /* Completions that are in the shadow CQs by now precede this one of the real CQ, as in a poll. */
 static int next_behind_ready(struct cq *cq, struct ibv_poll_cq_attr *attr)
 {
 	int rc;
 
-	if (!attr->comp_mask && ccs_cq_has_ready(cq)) /* the provider validates comp_mask */
+	if (!attr->comp_mask && has_ready(cq)) /* the provider validates comp_mask */
 		return next_ready(cq);
 	rc = next_real(cq->ex, attr);
-	if (rc || !ccs_cq_queue_current(cq, cq->ex->app->status, read_current))
+	if (rc || !queue_current(cq))
 		return rc;
 	return next_ready(cq);
 }
@@ -171,7 +229,7 @@ static int next_completion(struct cq *cq, struct ibv_poll_cq_attr *attr)
 static void end_batch(struct cq *cq, bool found)
 {
 	ccs_lock(&cq->lock);
-	ccs_cq_end_poll(cq, found && !(cq->ex->exhausted && ccs_cq_ready_count(cq)));
+	ccs_drain_end_poll(cq, found && !(cq->ex->exhausted && ccs_cq_ready_count(cq)));
 	ccs_unlock(&cq->lock);
 }
 

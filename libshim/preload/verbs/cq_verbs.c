@@ -1,18 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Verbs on a CQ other than polling. */
-#include "preload/verbs/cq_verbs.h"
+#include "preload/verbs/verbs.h"
 
 #include <errno.h>
 
 #include "preload/cq/cq.h"
 #include "preload/cq/notify.h"
 #include "preload/cq/shadow_cq.h"
-#include "preload/datapath/arm.h"
 #include "preload/datapath/drain.h"
 #include "preload/object/memlock.h"
 #include "preload/object/ptrmap.h"
 #include "preload/object/real.h"
 #include "preload/object/shim.h"
+
+HOOK struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context,
+				  struct ibv_comp_channel *channel, int comp_vector)
+{
+	const struct ccs_saved saved = ccs_save();
+	struct ibv_cq *cq = ccs_real()->ibv_create_cq(context, cqe, cq_context, channel,
+						      comp_vector);
+	struct cq *ours = cq ? ccs_cq_new(cq, channel, cq_context, comp_vector) : NULL;
+
+	if (ours)
+		ccs_cq_track(ours);
+	return ccs_made(saved, cq);
+}
 
 /*
  * Shadow CQs hold the channel, so they are destroyed first; without QPs they have no use. The real
@@ -65,7 +77,7 @@ static bool close_unless_busy(struct cq *cq)
 	return !busy;
 }
 
-int ccs_cq_destroy(struct cq *cq)
+static int destroy_cq(struct cq *cq)
 {
 	int rc;
 
@@ -85,13 +97,21 @@ int ccs_cq_destroy(struct cq *cq)
 	return 0;
 }
 
+HOOK int ibv_destroy_cq(struct ibv_cq *ibcq)
+{
+	const struct ccs_saved saved = ccs_save();
+	struct cq *cq = ccs_cq_find(ibcq);
+
+	return ccs_done(saved, cq ? destroy_cq(cq) : ccs_real()->ibv_destroy_cq(ibcq));
+}
+
 int ccs_cq_notify(struct cq *cq, int solicited_only)
 {
 	const int rc = cq->ctx->real.req_notify_cq(cq->app, solicited_only);
 
 	if (!rc && cq->channel && !ccs_forked()) {
 		ccs_lock(&cq->lock);
-		ccs_cq_arm(cq, solicited_only);
+		ccs_drain_arm(cq, solicited_only);
 		ccs_unlock(&cq->lock);
 	}
 	return rc;
@@ -105,7 +125,7 @@ static bool is_too_small(struct cq *cq, int cqe)
 	if (ccs_cq_is_plain(cq) || cqe <= 0)
 		return false;
 	ccs_lock(&cq->lock);
-	ccs_cq_drain(cq);
+	ccs_drain(cq, true);
 	small = (uint32_t)cqe < ccs_cq_ready_count(cq);
 	ccs_unlock(&cq->lock);
 	return small;
@@ -122,7 +142,7 @@ static bool is_too_small(struct cq *cq, int cqe)
  *
  * The provider may write ibv_cq.cqe at this time in another thread, so it is not read.
  */
-int ccs_cq_resize(struct cq *cq, int cqe)
+static int resize_cq(struct cq *cq, int cqe)
 {
 	const bool small = is_too_small(cq, cqe);
 	const int rc = ccs_real()->ibv_resize_cq(cq->app, small ? atomic_load(&cq->cqe) : cqe);
@@ -137,6 +157,14 @@ int ccs_cq_resize(struct cq *cq, int cqe)
 		ccs_unlock(&cq->lock);
 	}
 	return rc;
+}
+
+HOOK int ibv_resize_cq(struct ibv_cq *ibcq, int cqe)
+{
+	const struct ccs_saved saved = ccs_save();
+	struct cq *cq = ccs_cq_find(ibcq);
+
+	return ccs_done(saved, cq ? resize_cq(cq, cqe) : ccs_real()->ibv_resize_cq(ibcq, cqe));
 }
 
 int ccs_cq_modify(struct cq *cq, struct ibv_modify_cq_attr *attr)

@@ -13,8 +13,8 @@
 #include "preload/cq/cq.h"
 #include "preload/datapath/qp.h"
 #include "preload/object/real.h"
-#include "preload/report/uncontrolled.h"
-#include "preload/verbs/setup.h"
+#include "preload/report/report.h"
+#include "preload/verbs/verbs.h"
 
 #define MLX5 "libmlx5.so.1"
 #define EFA "libefa.so.1"

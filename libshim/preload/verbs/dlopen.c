@@ -11,7 +11,7 @@
 #include "observe/log.h"
 #include "preload/object/real.h"
 #include "preload/object/shim.h"
-#include "preload/verbs/setup.h"
+#include "preload/verbs/verbs.h"
 
 #define LIBIBVERBS "libibverbs.so"
 

@@ -3,10 +3,8 @@
  * Events of a shadow CQ are reported as events of the application's CQ, and acknowledgements are
  * passed to the CQ that raised the event.
  */
-#include "preload/verbs/event.h"
-
 #include "preload/cq/cq.h"
-#include "preload/datapath/arm.h"
+#include "preload/datapath/drain.h"
 #include "preload/object/real.h"
 #include "preload/object/shim.h"
 
@@ -19,7 +17,7 @@ static struct shadow *shadow_of(struct cq *cq, const struct ibv_cq *ibcq)
 	return s;
 }
 
-int ccs_event_get(struct ibv_comp_channel *channel, struct ibv_cq **ibcq, void **cq_context)
+HOOK int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **ibcq, void **cq_context)
 {
 	const int rc = ccs_real()->ibv_get_cq_event(channel, ibcq, cq_context);
 	struct cq *cq = rc ? NULL : ccs_cq_find(*ibcq);
@@ -39,7 +37,7 @@ int ccs_event_get(struct ibv_comp_channel *channel, struct ibv_cq **ibcq, void *
 		cq->woken = true;
 		cq->idle_polls = 0;
 	}
-	ccs_cq_take_event(cq, s);
+	ccs_drain_take_event(cq, s);
 	ccs_unlock(&cq->lock);
 	return rc;
 }
@@ -55,7 +53,7 @@ static unsigned int claim_unacked(atomic_uint *unacked, unsigned int n)
 	return some;
 }
 
-void ccs_event_ack(struct ibv_cq *ibcq, unsigned int n)
+HOOK void ibv_ack_cq_events(struct ibv_cq *ibcq, unsigned int n)
 {
 	struct cq *cq = ccs_forked() ? NULL : ccs_cq_find(ibcq);
 	struct shadow *s = cq ? atomic_load_explicit(&cq->shadows, memory_order_acquire) : NULL;
@@ -80,24 +78,27 @@ void ccs_event_ack(struct ibv_cq *ibcq, unsigned int n)
  * An error of a shadow CQ is reported as an error of the application's CQ. It is acknowledged to
  * the shadow CQ at once, and the application's own acknowledgement is dropped.
  */
-void ccs_event_map_async(struct ibv_async_event *event)
+HOOK int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
 {
+	const int rc = ccs_real()->ibv_get_async_event(context, event);
 	struct cq *cq;
 
-	if (event->event_type != IBV_EVENT_CQ_ERR || ccs_forked())
-		return;
+	if (rc || event->event_type != IBV_EVENT_CQ_ERR || ccs_forked())
+		return rc;
 	cq = ccs_cq_find(event->element.cq);
 	if (!cq || event->element.cq == cq->app)
-		return;
+		return rc;
 	ccs_real()->ibv_ack_async_event(event);
 	event->element.cq = cq->app;
 	atomic_fetch_add(&cq->async_acked, 1);
+	return rc;
 }
 
-bool ccs_event_unmap_async(struct ibv_async_event *event)
+HOOK void ibv_ack_async_event(struct ibv_async_event *event)
 {
 	struct cq *cq = event->event_type == IBV_EVENT_CQ_ERR && !ccs_forked()
 		? ccs_cq_find(event->element.cq) : NULL;
 
-	return cq && claim_unacked(&cq->async_acked, 1);
+	if (!cq || !claim_unacked(&cq->async_acked, 1))
+		ccs_real()->ibv_ack_async_event(event);
 }

@@ -4,16 +4,14 @@
  * calls through the dynamic linker, so it is interposed even if the application's
  * ibv_open_device() was not.
  */
-#include "preload/verbs/open.h"
-
 #include <stdlib.h>
 
 #include "observe/log.h"
 #include "preload/object/qp_record.h"
 #include "preload/object/real.h"
-#include "preload/report/uncontrolled.h"
-#include "preload/verbs/context_ops.h"
-#include "preload/verbs/setup.h"
+#include "preload/object/shim.h"
+#include "preload/report/report.h"
+#include "preload/verbs/verbs.h"
 
 struct ibv_context *verbs_open_device(struct ibv_device *device, void *private_data);
 
@@ -24,7 +22,7 @@ static _Thread_local unsigned in_open_device; /* called by our ibv_open_device()
  * detects two (mlx5). The pacer thread is a second one. Providers read these variables when they
  * open a device.
  */
-void ccs_open_begin(void)
+static void open_begin(void)
 {
 	static const char *const promises[] = { "MLX4_SINGLE_THREADED", "MLX5_SINGLE_THREADED",
 						"BNXT_SINGLE_THREADED" };
@@ -34,17 +32,31 @@ void ccs_open_begin(void)
 			setenv(promises[i], "0", 1);
 }
 
-struct ibv_context *ccs_open_device(struct ibv_device *device)
+static struct ibv_context *attached(struct ccs_saved saved, struct ibv_context *context)
 {
+	if (context)
+		ccs_context_attach(context);
+	return ccs_made(saved, context);
+}
+
+HOOK struct ibv_context *ibv_open_device(struct ibv_device *device)
+{
+	const struct ccs_saved saved = ccs_save();
 	struct ibv_context *context;
 
-	ccs_open_begin();
+	open_begin();
 	in_open_device++;
 	context = ccs_real()->ibv_open_device(device);
 	in_open_device--;
-	if (context)
-		ccs_context_attach(context);
-	return context;
+	return attached(saved, context);
+}
+
+HOOK struct ibv_context *ibv_import_device(int cmd_fd)
+{
+	const struct ccs_saved saved = ccs_save();
+
+	open_begin();
+	return attached(saved, ccs_real()->ibv_import_device(cmd_fd));
 }
 
 /*
@@ -64,7 +76,7 @@ HOOK struct ibv_context *verbs_open_device(struct ibv_device *device, void *priv
 	}
 	*(void **)&real = symbol;
 	if (!in_open_device)
-		ccs_open_begin();
+		open_begin();
 	context = real(device, private_data);
 	if (!context || in_open_device || !ccs_shim_on())
 		return context;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Creation of queue pairs: which are controlled, and on which shadow CQ. */
-#include "preload/verbs/qp_create.h"
-
 #include <errno.h>
 #include <stdlib.h>
 
@@ -11,7 +9,6 @@
 #include "preload/cq/cq.h"
 #include "preload/datapath/qp.h"
 #include "preload/object/clock.h"
-#include "preload/object/context.h"
 #include "preload/object/parent_domain.h"
 #include "preload/object/ptrmap.h"
 #include "preload/object/real.h"
@@ -20,9 +17,8 @@
 #include "preload/object/wr_batch.h"
 #include "preload/report/publish.h"
 #include "preload/report/report.h"
-#include "preload/report/uncontrolled.h"
 #include "preload/settings/qp_config.h"
-#include "preload/verbs/qp_ex.h"
+#include "preload/verbs/verbs.h"
 
 /* A request of the application. ibv_create_qp: ex is NULL; ibv_create_qp_ex: attr begins ex. */
 struct request {
@@ -60,7 +56,6 @@ static bool is_supported_ex(const struct ibv_qp_init_attr_ex *ex)
 static bool is_controllable(const struct request *rq, struct cq **cq, enum ccs_uncontrolled *reason)
 {
 	const struct ibv_qp_init_attr *attr = rq->attr;
-	const struct parent_domain *domain = ccs_parent_domain_find(rq->pd);
 	struct ctx *ctx = rq->ctx;
 
 	*cq = attr->send_cq && attr->send_cq->context == ctx->context
@@ -76,7 +71,7 @@ static bool is_controllable(const struct request *rq, struct cq **cq, enum ccs_u
 		*reason = CCS_UNCONTROLLED_IWARP;
 	else if (!attr->cap.max_send_wr)
 		*reason = CCS_UNCONTROLLED_NO_SEND_QUEUE;
-	else if (domain && !ccs_parent_domain_avoidable(domain))
+	else if (!ccs_parent_domain_is_avoidable(rq->pd))
 		*reason = CCS_UNCONTROLLED_PARENT_DOMAIN;
 	else if (!*cq)
 		*reason = CCS_UNCONTROLLED_UNKNOWN_CQ;
@@ -123,12 +118,6 @@ static struct ibv_qp *create_real(const struct request *rq, struct shadow *s, ui
 	return qp;
 }
 
-/* The depth that the application is given: the same as without the shim, if the device grants it. */
-static uint32_t depth_of_app(const struct request *rq, const struct ibv_qp_cap *cap)
-{
-	return ccs_qp_bare_depth(rq->ctx, rq->attr->cap.max_send_wr, cap->max_send_wr);
-}
-
 /* cap: as granted by the device. entries: reserved in the shadow CQ. */
 static int init_flow(struct qp *qp, const struct ibv_qp_cap *cap, uint32_t entries)
 {
@@ -169,7 +158,9 @@ static struct qp *make_record(struct ibv_qp *real, const struct request *rq, str
 	qp->state = IBV_QPS_RESET;
 	qp->early = true;
 	qp->attr.cap = *cap;
-	qp->attr.cap.max_send_wr = depth_of_app(rq, cap);
+	/* The application gets the same depth as without the shim, if the device grants it. */
+	qp->attr.cap.max_send_wr = ccs_qp_bare_depth(rq->ctx, attr->cap.max_send_wr,
+						     cap->max_send_wr);
 	qp->may_split = ccs_policy_may_split();
 	qp->policy = ccs_policy_default();
 	ccs_policy_warn_missing_feedback(qp->policy);
@@ -225,7 +216,7 @@ static struct ibv_qp *create_on_shadow(const struct request *rq, struct cq *cq, 
 		*reason = CCS_UNCONTROLLED_NO_MEMORY;
 		return NULL;
 	}
-	ccs_cq_release_some(cq, s, entries - qp->reserved);
+	ccs_cq_release(cq, s, entries - qp->reserved, false);
 	rq->attr->cap = qp->attr.cap;
 	ccs_parent_domain_enter(qp, rq->pd);
 	ccs_report_add(qp);
@@ -265,7 +256,7 @@ static struct ibv_qp *create_controlled(const struct request *rq)
 	real = create_on_shadow(rq, cq, s, entries, &reason);
 	if (real)
 		return real;
-	ccs_cq_release(cq, s, entries);
+	ccs_cq_release(cq, s, entries, true);
 	return create_uncontrolled(rq, reason);
 }
 
@@ -290,13 +281,14 @@ static struct ibv_qp *create_on_app_cqs(const struct request *rq)
 	return qp;
 }
 
-struct ibv_qp *ccs_qp_create(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+HOOK struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
+	const struct ccs_saved saved = ccs_save();
 	const struct request rq = { ccs_context_find(pd->context), pd, attr, NULL };
+	const bool ours = !ccs_shim()->off && !ccs_forked() && rq.ctx;
 
-	if (ccs_shim()->off || ccs_forked() || !rq.ctx)
-		return ccs_real()->ibv_create_qp(pd, attr);
-	return create_on_app_cqs(&rq);
+	return ccs_made(saved, ours ? create_on_app_cqs(&rq)
+				    : ccs_real()->ibv_create_qp(pd, attr));
 }
 
 struct ibv_qp *ccs_qp_create_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *ex)

@@ -7,7 +7,7 @@
  * From wr_start to wr_complete the batch's lock excludes other posting threads, as a provider's
  * does. No other lock is held, because the application may poll during a batch.
  */
-#include "preload/verbs/qp_ex.h"
+#include "preload/verbs/verbs.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -100,17 +100,17 @@ static void stage_rdma(struct ibv_qp_ex *ex, enum ibv_wr_opcode opcode, uint32_t
 	wr->wr.rdma.rkey = rkey;
 }
 
-static void rdma_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr)
+static void wr_rdma_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr)
 {
 	stage_rdma(ex, IBV_WR_RDMA_WRITE, rkey, remote_addr, 0);
 }
 
-static void rdma_write_imm(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr, __be32 imm)
+static void wr_rdma_write_imm(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr, __be32 imm)
 {
 	stage_rdma(ex, IBV_WR_RDMA_WRITE_WITH_IMM, rkey, remote_addr, imm);
 }
 
-static void rdma_read(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr)
+static void wr_rdma_read(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr)
 {
 	stage_rdma(ex, IBV_WR_RDMA_READ, rkey, remote_addr, 0);
 }
@@ -126,39 +126,40 @@ static void stage_atomic(struct ibv_qp_ex *ex, enum ibv_wr_opcode opcode, uint32
 	wr->wr.atomic.rkey = rkey;
 }
 
-static void atomic_cmp_swp(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr,
-			   uint64_t compare, uint64_t swap)
+static void wr_atomic_cmp_swp(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr,
+			      uint64_t compare, uint64_t swap)
 {
 	stage_atomic(ex, IBV_WR_ATOMIC_CMP_AND_SWP, rkey, remote_addr, compare, swap);
 }
 
-static void fetch_add(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr, uint64_t add)
+static void wr_atomic_fetch_add(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr,
+				uint64_t add)
 {
 	stage_atomic(ex, IBV_WR_ATOMIC_FETCH_AND_ADD, rkey, remote_addr, add, 0);
 }
 
-static void send_plain(struct ibv_qp_ex *ex)
+static void wr_send(struct ibv_qp_ex *ex)
 {
 	stage_wr(ex, IBV_WR_SEND);
 }
 
-static void send_imm(struct ibv_qp_ex *ex, __be32 imm)
+static void wr_send_imm(struct ibv_qp_ex *ex, __be32 imm)
 {
 	stage_wr(ex, IBV_WR_SEND_WITH_IMM)->imm_data = imm;
 }
 
-static void send_inv(struct ibv_qp_ex *ex, uint32_t rkey)
+static void wr_send_inv(struct ibv_qp_ex *ex, uint32_t rkey)
 {
 	stage_wr(ex, IBV_WR_SEND_WITH_INV)->invalidate_rkey = rkey;
 }
 
-static void local_inv(struct ibv_qp_ex *ex, uint32_t rkey)
+static void wr_local_inv(struct ibv_qp_ex *ex, uint32_t rkey)
 {
 	stage_wr(ex, IBV_WR_LOCAL_INV)->invalidate_rkey = rkey;
 }
 
-static void bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey,
-		    const struct ibv_mw_bind_info *info)
+static void wr_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey,
+		       const struct ibv_mw_bind_info *info)
 {
 	struct ibv_send_wr *wr = stage_wr(ex, IBV_WR_BIND_MW);
 
@@ -168,7 +169,7 @@ static void bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey,
 }
 
 /* Not requested when the QP was created, but the provider may set it: it must not be reachable. */
-static void refuse_tso(struct ibv_qp_ex *ex, void *hdr, uint16_t hdr_sz, uint16_t mss)
+static void wr_send_tso(struct ibv_qp_ex *ex, void *hdr, uint16_t hdr_sz, uint16_t mss)
 {
 	(void)hdr, (void)hdr_sz, (void)mss;
 	set_error(qp_of(ex)->wr_batch, EOPNOTSUPP);
@@ -183,7 +184,7 @@ static struct ibv_send_wr *newest_staged(struct qp *qp, uint64_t *number)
 	return ccs_wr_copy(qp, *number);
 }
 
-static void set_sge_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_sge *list)
+static void wr_set_sge_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_sge *list)
 {
 	struct qp *qp = qp_of(ex);
 	uint64_t number;
@@ -199,14 +200,14 @@ static void set_sge_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_sge *l
 	wr->num_sge = (int)n;
 }
 
-static void set_sge(struct ibv_qp_ex *ex, uint32_t lkey, uint64_t addr, uint32_t length)
+static void wr_set_sge(struct ibv_qp_ex *ex, uint32_t lkey, uint64_t addr, uint32_t length)
 {
 	const struct ibv_sge sge = { .addr = addr, .length = length, .lkey = lkey };
 
-	set_sge_list(ex, 1, &sge);
+	wr_set_sge_list(ex, 1, &sge);
 }
 
-static void set_xrc_srqn(struct ibv_qp_ex *ex, uint32_t remote_srqn)
+static void wr_set_xrc_srqn(struct ibv_qp_ex *ex, uint32_t remote_srqn)
 {
 	uint64_t number;
 	struct ibv_send_wr *wr = newest_staged(qp_of(ex), &number);
@@ -215,7 +216,7 @@ static void set_xrc_srqn(struct ibv_qp_ex *ex, uint32_t remote_srqn)
 		wr->qp_type.xrc.remote_srqn = remote_srqn;
 }
 
-static void set_inline_data_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_data_buf *buf)
+static void wr_set_inline_data_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_data_buf *buf)
 {
 	struct qp *qp = qp_of(ex);
 	uint64_t number;
@@ -240,11 +241,11 @@ static void set_inline_data_list(struct ibv_qp_ex *ex, size_t n, const struct ib
 	wr->send_flags |= IBV_SEND_INLINE;
 }
 
-static void set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
+static void wr_set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
 {
 	const struct ibv_data_buf buf = { .addr = addr, .length = length };
 
-	set_inline_data_list(ex, 1, &buf);
+	wr_set_inline_data_list(ex, 1, &buf);
 }
 
 /*
@@ -254,28 +255,15 @@ static void set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
  */
 static void install_functions(struct ibv_qp_ex *ex)
 {
-#define OURS(member, function) \
-	if (ex->member && ex->member != (function)) \
-		ex->member = (function)
-	OURS(wr_atomic_cmp_swp, atomic_cmp_swp);
-	OURS(wr_atomic_fetch_add, fetch_add);
-	OURS(wr_bind_mw, bind_mw);
-	OURS(wr_local_inv, local_inv);
-	OURS(wr_rdma_read, rdma_read);
-	OURS(wr_rdma_write, rdma_write);
-	OURS(wr_rdma_write_imm, rdma_write_imm);
-	OURS(wr_send, send_plain);
-	OURS(wr_send_imm, send_imm);
-	OURS(wr_send_inv, send_inv);
-	OURS(wr_send_tso, refuse_tso);
-	OURS(wr_set_inline_data, set_inline_data);
-	OURS(wr_set_inline_data_list, set_inline_data_list);
-	OURS(wr_set_sge, set_sge);
-	OURS(wr_set_sge_list, set_sge_list);
-	OURS(wr_set_xrc_srqn, set_xrc_srqn);
-	OURS(wr_start, wr_start);
-	OURS(wr_complete, wr_complete);
-	OURS(wr_abort, wr_abort);
+#define OURS(member) \
+	if (ex->member && ex->member != (member)) \
+		ex->member = (member);
+	OURS(wr_atomic_cmp_swp) OURS(wr_atomic_fetch_add) OURS(wr_bind_mw) OURS(wr_local_inv)
+	OURS(wr_rdma_read) OURS(wr_rdma_write) OURS(wr_rdma_write_imm)
+	OURS(wr_send) OURS(wr_send_imm) OURS(wr_send_inv) OURS(wr_send_tso)
+	OURS(wr_set_inline_data) OURS(wr_set_inline_data_list)
+	OURS(wr_set_sge) OURS(wr_set_sge_list) OURS(wr_set_xrc_srqn)
+	OURS(wr_start) OURS(wr_complete) OURS(wr_abort)
 #undef OURS
 }
 

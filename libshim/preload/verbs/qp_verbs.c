@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Verbs on a QP other than posting: state changes, queries, destruction. */
-#include "preload/verbs/qp_verbs.h"
-
 #include <errno.h>
 #include <string.h>
 
@@ -9,9 +7,7 @@
 #include "preload/control/policy.h"
 #include "preload/control/qp_feedback.h"
 #include "preload/control/traffic_class.h"
-#include "preload/cq/broken.h"
 #include "preload/cq/cq.h"
-#include "preload/cq/purge.h"
 #include "preload/datapath/drain.h"
 #include "preload/datapath/emit.h"
 #include "preload/datapath/linger.h"
@@ -27,7 +23,7 @@
 #include "preload/report/publish.h"
 #include "preload/report/report.h"
 #include "preload/settings/qp_config.h"
-#include "preload/verbs/qp_ex.h"
+#include "preload/verbs/verbs.h"
 
 /* Update the flow for the new state, after the device has accepted it. */
 static void enter_state(struct qp *qp, const struct ibv_qp_attr *attr)
@@ -131,7 +127,7 @@ static int modify_to_reset(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 	ccs_qp_ex_install(qp);
 	if (!rc) {
 		ccs_lock(&qp->cq->lock);
-		ccs_cq_drain(qp->cq);
+		ccs_drain(qp->cq, true);
 		ccs_lock(&qp->lock);
 		apply_attr(qp, attr, mask);
 		enter_state(qp, attr);
@@ -214,7 +210,7 @@ static int modify_state(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 	if (mask & IBV_QP_STATE)
 		enter_state(qp, attr);
 	if (qp->state == IBV_QPS_ERR)
-		ccs_emit_flush(qp, &now_ns);
+		ccs_qp_fail(qp);
 	if (qp->state == IBV_QPS_SQD)
 		ccs_emit_in_sqd(qp, &now_ns);
 	ccs_emit_pump(qp, &now_ns);
@@ -234,7 +230,7 @@ static int modify_state(struct qp *qp, struct ibv_qp_attr *attr, int mask)
  * batch's thread began to post to this QP. No application does, as it could not know whether the
  * WR is sent.
  */
-int ccs_qp_modify(struct qp *qp, struct ibv_qp_attr *attr, int mask)
+static int modify_qp(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	const bool to_reset = (mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET;
 	const bool writes = to_reset || ((mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RTS);
@@ -254,11 +250,21 @@ int ccs_qp_modify(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 	return rc;
 }
 
-int ccs_qp_query(struct qp *qp, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init)
+HOOK int ibv_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
 {
-	const int rc = ccs_real()->ibv_query_qp(qp->real, attr, mask, init);
+	const struct ccs_saved saved = ccs_save();
+	struct qp *qp = ccs_qp_find(ibqp);
 
-	if (rc)
+	return ccs_done(saved, qp ? modify_qp(qp, attr, mask) : ccs_purge_modify(ibqp, attr, mask));
+}
+
+HOOK int ibv_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask,
+		      struct ibv_qp_init_attr *init)
+{
+	struct qp *qp = ccs_qp_find(ibqp);
+	const int rc = ccs_real()->ibv_query_qp(ibqp, attr, mask, init);
+
+	if (rc || !qp)
 		return rc;
 	ccs_traffic_class_restore(qp, attr);
 	init->send_cq = qp->cq->app;
@@ -284,7 +290,7 @@ void ccs_qp_abandon(struct qp *qp)
  * be delivered. WRs that are still deferred are dropped, as a device drops WRs that it has not
  * begun.
  */
-int ccs_qp_destroy(struct qp *qp)
+static int destroy_qp(struct qp *qp)
 {
 	struct cq *cq = qp->cq;
 	struct ccs_purge purge;
@@ -308,7 +314,7 @@ int ccs_qp_destroy(struct qp *qp)
 	}
 	ccs_ptrmap_del(&ccs_shim()->qps, qp->real, qp);
 	ccs_lock(&cq->lock);
-	ccs_cq_drain(cq);
+	ccs_drain(cq, true);
 	ccs_registry_remove(qp);
 	ccs_lock(&qp->lock);
 	ccs_report_remove(qp);
@@ -322,8 +328,16 @@ int ccs_qp_destroy(struct qp *qp)
 	ccs_unlock(&cq->lock);
 	ccs_purge_end(&purge, qp->qp_num, qp->id);
 	ccs_qp_feedback_detach(qp);
-	ccs_cq_release(cq, qp->shadow, qp->reserved);
+	ccs_cq_release(cq, qp->shadow, qp->reserved, true);
 	ccs_parent_domain_leave(qp);
 	ccs_qp_put(qp);
 	return 0;
+}
+
+HOOK int ibv_destroy_qp(struct ibv_qp *ibqp)
+{
+	const struct ccs_saved saved = ccs_save();
+	struct qp *qp = ccs_qp_find(ibqp);
+
+	return ccs_done(saved, qp ? destroy_qp(qp) : ccs_purge_destroy(ibqp));
 }

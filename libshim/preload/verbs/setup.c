@@ -4,7 +4,7 @@
  * trace, statistics).
  */
 #include "config.h"
-#include "preload/verbs/setup.h"
+#include "preload/verbs/verbs.h"
 
 #include <errno.h>
 #include <pthread.h>

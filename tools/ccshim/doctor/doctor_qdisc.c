@@ -16,13 +16,12 @@ struct answer {
 
 static void handle_qdisc(void *arg, const struct nlmsghdr *h)
 {
-	const struct tcmsg *tc = NLMSG_DATA(h);
 	struct answer *to = arg;
-	char kind[QDISC_KIND];
+	struct ccs_qdisc q;
 
-	if (!qdisc_kind(h, kind) || tc->tcm_ifindex != to->ifindex || strcmp(kind, "noqueue") == 0)
+	if (!ccs_qdisc_parse(h, &q) || q.ifindex != to->ifindex || strcmp(q.kind, "noqueue") == 0)
 		return;
-	qdisc_count(h, to->sum);
+	qdisc_count(&q, to->sum);
 	to->found = true;
 }
 
