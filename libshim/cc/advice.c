@@ -369,13 +369,15 @@ double ccs_advice_join(struct ccs_advice *a, const struct ccs_advice_port *port,
 	integrate(a, port->now_ns);
 	if (a->rate > 0 && a->rate < most && !a->trying)
 		return a->rate;
-	if (now_ns > a->join_ns + look_ns(port))
+	if (!a->trying && now_ns > a->join_ns + look_ns(port))
 		a->joining = 0;
 	a->joining += more;
-	a->join_ns = now_ns;
-	a->join_bytes = port->bytes;
+	if (!a->trying) { /* others that join do not make the trial longer */
+		a->join_ns = now_ns;
+		a->join_bytes = port->bytes;
+	}
 	if (a->joining < JOIN_LEAST || now_ns < a->deaf_ns)
-		return set(a, port, a->trying ? a->rate : port->capacity);
+		return set(a, port, port->capacity);
 	a->trying = true;
 	return set(a, port, most / a->joining);
 }
