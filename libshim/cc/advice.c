@@ -32,6 +32,7 @@
 #define PAUSE 0.75           /* idle time in which all flows may pause, in a flow's grains */
 #define JOIN_LEAST 4         /* flows that begin together and get shares before they send */
 #define JOIN_GRAINS 64       /* grains in the longest trial of such shares */
+#define JOIN_TRIALS 16       /* time in which others may follow, trials */
 #define JOIN_LOAD 0.7        /* load below which the announced flows do not send */
 #define JOIN_DEAF 4          /* trials' time in which announcements have no effect then */
 #define JOIN_FALSE_MOST 10   /* consecutive false announcements that double that time */
@@ -362,16 +363,30 @@ double ccs_advice_feed(struct ccs_advice *a, const struct ccs_advice_port *port)
 	return set(a, port, answer(a, port, old));
 }
 
+/* Whether flows that were announced together did send, and others still follow them. */
+static bool stream_goes_on(const struct ccs_advice *a, const struct ccs_advice_port *port)
+{
+	const double now_ns = (double)port->now_ns;
+
+	return !a->trying && !a->false_joins && a->joining >= JOIN_LEAST &&
+	       now_ns <= a->joined_ns + look_ns(port) &&
+	       now_ns <= a->join_ns + JOIN_TRIALS * trial_ns(a, port);
+}
+
 double ccs_advice_join(struct ccs_advice *a, const struct ccs_advice_port *port, unsigned more)
 {
 	const double most = ETA * port->capacity, now_ns = (double)port->now_ns;
+	const bool follows = stream_goes_on(a, port);
 
 	integrate(a, port->now_ns);
-	if (a->rate > 0 && a->rate < most && !a->trying)
+	if (a->rate > 0 && a->rate < most && !a->trying && !follows)
 		return a->rate;
-	if (!a->trying && now_ns > a->join_ns + look_ns(port))
+	if (!a->trying && !follows && now_ns > a->join_ns + look_ns(port))
 		a->joining = 0;
 	a->joining += more;
+	a->joined_ns = now_ns;
+	if (follows)
+		return set(a, port, ccs_min(a->rate, most / a->joining));
 	if (!a->trying) { /* others that join do not make the trial longer */
 		a->join_ns = now_ns;
 		a->join_bytes = port->bytes;

@@ -54,7 +54,8 @@ struct ccs_advice {
 	double cut_ns;                   /* time at which the last cut takes effect */
 	double begun_ns;                 /* first record with flows after a pause */
 	double alone_ns;                 /* since when one flow may be all that sends; 0: more do */
-	double join_ns, joining;         /* last announcement, and flows announced together with it */
+	double join_ns, joined_ns;       /* first and last announcement of flows that join together */
+	double joining;                  /* the number of these flows */
 	uint64_t join_bytes;             /* the port's bytes at that time */
 	double deaf_ns;                  /* until when announcements have no effect */
 	unsigned false_joins;            /* consecutive trials in which too little arrived */
