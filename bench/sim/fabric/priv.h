@@ -141,6 +141,7 @@ struct flow {
 	uint64_t una_at_timeout; /* snd_una when progress was last checked */
 	uint64_t sent_at;        /* the newest packet, or NEVER */
 	uint64_t segment_at;     /* the first packet of its segment */
+	double advised;          /* newest advice, bit/s; 0: none */
 	uint64_t gap;            /* until the next segment, at the rate when that packet was sent */
 	uint64_t due_at, timer_at; /* of the events that are set, or NEVER */
 	uint32_t next;           /* in the NIC's list */
