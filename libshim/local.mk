@@ -116,7 +116,9 @@ ccs_core_sources = \
 	libshim/flow/control_state.h \
 	libshim/flow/flow.h \
 	libshim/flow/limits.c \
+	libshim/flow/segment.c \
 	libshim/flow/limits.h \
+	libshim/flow/segment.h \
 	libshim/flow/pacing.c \
 	libshim/flow/pacing.h \
 	libshim/flow/rtt.c \

@@ -9,7 +9,7 @@
 #define OVERLOAD 0.99        /* load at which there may be a queue that is not visible */
 #define SEARCHED 0.97        /* load at which the falling rate limits the flows */
 #define FREE 0.999           /* share of the capacity from which the rate is not a bound */
-#define ALONE 1.08           /* flows in effect below which one may be all there is */
+#define ALONE 1.08           /* flows in effect below which a single flow may be active */
 #define ALONE_SPANS 16       /* time after which the port of such a flow is free, spans */
 #define UNUSED 0.5           /* flows in effect below which all have paused */
 #define SETTLE 0.25          /* shortest time to measure after a cut or a pause, in spans */
@@ -217,15 +217,15 @@ static double count_left(const struct ccs_advice *a, const struct ccs_advice_por
 static bool has_paused(const struct ccs_advice *a, const struct ccs_advice_port *port,
 		       const struct ccs_advice_record *from)
 {
-	double silent = 0;
+	double idle = 0;
 
 	for (unsigned age = 0; record(a, age) != from; age++) {
 		const struct ccs_advice_record *new = record(a, age), *old = record(a, age + 1);
 		const double meant = meant_until(a, port, new->ns) - meant_until(a, port, old->ns);
 		const bool nothing = 8 * (double)(new->bytes - old->bytes) < UNUSED * meant;
 
-		silent = nothing ? silent + meant : 0;
-		if (silent > PAUSE * 8 * grain(port))
+		idle = nothing ? idle + meant : 0;
+		if (idle > PAUSE * 8 * grain(port))
 			return true;
 	}
 	return false;
@@ -248,8 +248,8 @@ static double lower_count(const struct ccs_advice *a, const struct ccs_advice_po
 }
 
 /*
- * One flow may be all that sends. It gets what a full port gives, and if no other flow shows for
- * some time, the port is free. Others may be limited by delay, which the load shows.
+ * A single flow may be active. It may use the port, and after some time the port counts as free.
+ * If the port is full, there are other flows, which delay limits.
  */
 static double answer_alone(struct ccs_advice *a, const struct ccs_advice_port *port)
 {
@@ -274,8 +274,8 @@ static double answer_free(struct ccs_advice *a, const struct ccs_advice_port *po
 }
 
 /*
- * From then on the rate falls until it limits the flows, and is a share of the flows measured then.
- * The measurement does not depend on hosts' statements.
+ * At a full port the rate falls until it limits the flows, and is then a share for the flows that are
+ * measured. The measurement does not depend on statements of hosts.
  */
 static double answer(struct ccs_advice *a, const struct ccs_advice_port *port,
 		     const struct ccs_advice_record *old)
@@ -307,7 +307,7 @@ static double answer(struct ccs_advice *a, const struct ccs_advice_port *port,
 /* -- flows that begin together ---------------------------------------------------------- */
 
 /* The time until data of a flow show that was announced at a free port. */
-static double look_ns(const struct ccs_advice_port *port)
+static double first_data_ns(const struct ccs_advice_port *port)
 {
 	return 1e3 * port->rtt_us + 4e9 * grain(port) / port->capacity;
 }
@@ -315,7 +315,7 @@ static double look_ns(const struct ccs_advice_port *port)
 /* In a trial each announced flow has had the time for a grain. */
 static double trial_ns(const struct ccs_advice *a, const struct ccs_advice_port *port)
 {
-	return 2 * look_ns(port) +
+	return 2 * first_data_ns(port) +
 	       8e9 * grain(port) * ccs_min(a->joining, JOIN_GRAINS) / port->capacity;
 }
 
@@ -325,7 +325,7 @@ static double trial_ns(const struct ccs_advice *a, const struct ccs_advice_port 
  */
 static double end_trial(struct ccs_advice *a, const struct ccs_advice_port *port)
 {
-	const double ns = (double)port->now_ns - a->join_ns - look_ns(port);
+	const double ns = (double)port->now_ns - a->join_ns - first_data_ns(port);
 	const double bits = 8 * (double)(port->bytes - a->join_bytes);
 	const bool sent = 1e9 * bits >= JOIN_LOAD * port->capacity * ccs_max(ns, 1);
 
@@ -369,7 +369,7 @@ static bool stream_goes_on(const struct ccs_advice *a, const struct ccs_advice_p
 	const double now_ns = (double)port->now_ns;
 
 	return !a->trying && !a->false_joins && a->joining >= JOIN_LEAST &&
-	       now_ns <= a->joined_ns + look_ns(port) &&
+	       now_ns <= a->joined_ns + first_data_ns(port) &&
 	       now_ns <= a->join_ns + JOIN_TRIALS * trial_ns(a, port);
 }
 
@@ -381,7 +381,7 @@ double ccs_advice_join(struct ccs_advice *a, const struct ccs_advice_port *port,
 	integrate(a, port->now_ns);
 	if (a->rate > 0 && a->rate < most && !a->trying && !follows)
 		return a->rate;
-	if (!a->trying && !follows && now_ns > a->join_ns + look_ns(port))
+	if (!a->trying && !follows && now_ns > a->join_ns + first_data_ns(port))
 		a->joining = 0;
 	a->joining += more;
 	a->joined_ns = now_ns;

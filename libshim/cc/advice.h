@@ -6,8 +6,8 @@
  * Kobayashi, Zhang-Shen, McKeown: Processor Sharing Flows in the Internet, IWQoS 2005). The caller
  * reads the port's counters and sends the advised rate to all senders.
  *
- * While the port is not full, that is its capacity C: nothing is bounded. When it is full, the rate
- * falls until it limits the flows. Then the controller measures the number of flows in effect: the
+ * While the port is not full, the rate is its capacity C, which bounds no flow. When it is full, the
+ * rate falls until it limits the flows. Then the controller measures the number of flows in effect: the
  * bytes that arrived, divided by the bytes that one flow may have sent at the rates in force when
  * they left. The advised rate is eta * C divided by that number. Neither depends on earlier changes
  * of the rate, so the loop has no dynamics. A flow that its application limits counts in proportion
@@ -53,7 +53,7 @@ struct ccs_advice {
 	unsigned saturated;              /* consecutive cuts of a full port */
 	double cut_ns;                   /* time at which the last cut takes effect */
 	double begun_ns;                 /* first record with flows after a pause */
-	double alone_ns;                 /* since when one flow may be all that sends; 0: more do */
+	double alone_ns;                 /* start of the time in which a single flow is active; 0: more are */
 	double join_ns, joined_ns;       /* first and last announcement of flows that join together */
 	double joining;                  /* the number of these flows */
 	uint64_t join_bytes;             /* the port's bytes at that time */
@@ -76,7 +76,7 @@ double ccs_advice_feed(struct ccs_advice *a, const struct ccs_advice_port *port)
  */
 double ccs_advice_join(struct ccs_advice *a, const struct ccs_advice_port *port, unsigned more);
 
-/* The time until a reading is wanted earlier than usual, ns: announced flows have sent. 0: none. */
+/* The time until a reading is wanted earlier than usual, ns, because announced flows have sent by then; 0: as usual. */
 double ccs_advice_wait_ns(const struct ccs_advice *a, const struct ccs_advice_port *port);
 
 #endif
