@@ -19,6 +19,7 @@
 #include <stdbool.h>
 
 #include "cc/cc.h"
+#include "cc/hops.h"
 #include "cc/jitter.h"
 #include "cc/minmax.h"
 
@@ -46,11 +47,13 @@ static const struct ccs_cc_param params[NPARAMS] = {
 #define FORGET_US 10e6           /* time for which a loss counts */
 #define REFILL_RTTS 6            /* time in which the queue returns after a drain */
 #define CLOSE 0.5                /* distance within a batch, in times of the data at line rate */
+#define CLOSE_WEIGHT (2 / 3.0)   /* weight of a close acknowledgement in a batch */
 #define BUSY 0.9                 /* load of a port at which RTTs contain its queue */
 #define VARIATION_SAMPLES 32     /* RTTs before the first estimate of the variation */
 #define VARIATION_DECAY (1 / 4096.0) /* per acknowledgement at a full port */
 #define BOUND 0.99               /* advice below this share of the port's capacity is a bound */
 #define BOUND_QUEUE 4            /* segment times in the window of the bound, besides the base RTT */
+#define DRAIN_SHARE 0.02         /* largest reduction while a queue does not drain, as a share */
 #define SPREAD 0.01              /* largest deviation of the rate from the bound, as a share */
 
 struct copa {
@@ -284,7 +287,8 @@ static void learn_jitter(struct ccs_cc *cc, struct copa *c, double rtt_us, doubl
 
 /*
  * A queue does not shorten the distance at which the NIC sent segments. Acknowledgements that are
- * closer together were held after the queue: by a host, or by data of the other direction.
+ * closer together were held after the queue: by a host, or by data of the other direction. The
+ * second case counts less, or hosts with data in both directions would use less of their links.
  */
 static void count_batch(const struct ccs_cc *cc, struct copa *c, const struct ccs_cc_ack *ack)
 {
@@ -298,7 +302,7 @@ static void count_batch(const struct ccs_cc *cc, struct copa *c, const struct cc
 		c->batch_share += (share - c->batch_share) * ccs_min(c->batch / BATCH_SEGMENTS, 1);
 		c->batch = 0;
 	}
-	c->batch += segments;
+	c->batch += apart_us > 0 && !is_new ? CLOSE_WEIGHT * segments : segments;
 	c->batch_ack_us = ack->now_us;
 	c->batch_left = ack->inflight / cc->path.segment;
 }
@@ -422,6 +426,22 @@ static void step(struct ccs_cc *cc, struct copa *c, const struct ccs_cc_ack *ack
 }
 
 /*
+ * Windows do not limit flows with less than a segment per RTT, so their queue drains only by the
+ * 2 % that the advice leaves free. While their segments wait for longer than chance explains, they
+ * slow down by up to another 2 %. With more the advice would rise, and the queue would return.
+ */
+static double drain_share(const struct ccs_cc *cc, const struct copa *c, double waited_us)
+{
+	const double segment_us = ccs_cc_segment_us(&cc->path, cc->path.segment);
+	const double flows = 8e6 * cc->path.segment / segment_us / c->advised;
+	const double excess_us = waited_us - CCS_CHANCE_P99 * sqrt(flows) * segment_us;
+
+	if (flows * segment_us < base_us(cc, c) || excess_us <= 0)
+		return 0;
+	return ccs_min(excess_us / (flows * segment_us), DRAIN_SHARE);
+}
+
+/*
  * Segments that meet in a queue at equal rates would meet in each round. A flow whose last segment
  * waited sends slower, and a flow whose segment did not wait faster.
  */
@@ -430,7 +450,8 @@ static void set_spread(const struct ccs_cc *cc, struct copa *c, double rtt_us)
 	const double waited = rtt_us - base_us(cc, c) - jitter_us(cc, c);
 	const double segments = waited / ccs_cc_segment_us(&cc->path, cc->path.segment);
 
-	c->spread = 1 + SPREAD * (1 - 2 * ccs_min(ccs_max(segments, 0), 1));
+	c->spread = 1 + SPREAD * (1 - 2 * ccs_min(ccs_max(segments, 0), 1)) -
+		    (c->bound ? drain_share(cc, c, waited) : 0);
 }
 
 static void measure_port(struct copa *c, const struct ccs_cc_ack *ack)

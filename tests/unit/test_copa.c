@@ -265,7 +265,7 @@ static void acks_that_arrive_closer_than_data_leave_were_held_back(void **state)
 		held_us[i] = observed(&cc, "held_us").value;
 	}
 	assert_true(held_us[1] > 0.3 * 150);
-	assert_float_equal(held_us[1], held_us[0], 1e-6);
+	assert_true(held_us[1] < held_us[0]); /* some of them by each other only */
 	assert_true(held_us[2] == 0);
 }
 

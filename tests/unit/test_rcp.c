@@ -116,6 +116,21 @@ static void a_segment_that_found_a_queue_slows_its_flow_by_a_hundredth(void **st
 	assert_float_equal(cc.out.rate, 0.99 * advised, 1);
 }
 
+/* 900 flows of a full link send a segment less often than once per RTT; 45 segments are chance. */
+static void many_flows_slow_down_by_a_fiftieth_while_a_queue_stands(void **state)
+{
+	const double advised = PORT / 900;
+	struct ccs_cc cc;
+	double now;
+
+	start(&cc, "rcp", &path);
+	now = run(&cc, 1, 20e6, (struct input){ RTT, advised, 0.98 });
+	ack(&cc, now + 1e5, (struct input){ RTT + 44 * SER, advised, 0.98 });
+	assert_float_equal(cc.out.rate, 0.99 * advised, 0.001 * advised);
+	ack(&cc, now + 2e5, (struct input){ RTT + 54 * SER, advised, 0.98 });
+	assert_float_equal(cc.out.rate, (0.99 - 9 / 900.0) * advised, 0.001 * advised);
+}
+
 static void a_queue_elsewhere_lowers_the_rate_below_the_bound(void **state)
 {
 	struct ccs_cc cc;
@@ -180,6 +195,7 @@ int main(void)
 		cmocka_unit_test(the_rate_of_an_uncongested_flow_is_the_bound),
 		cmocka_unit_test(the_window_of_a_bound_flow_leaves_room_for_few_segments),
 		cmocka_unit_test(a_segment_that_found_a_queue_slows_its_flow_by_a_hundredth),
+		cmocka_unit_test(many_flows_slow_down_by_a_fiftieth_while_a_queue_stands),
 		cmocka_unit_test(a_queue_elsewhere_lowers_the_rate_below_the_bound),
 		cmocka_unit_test(a_flow_goes_on_when_its_bound_ends),
 		cmocka_unit_test(rtts_that_vary_are_jitter_where_the_port_is_not_full),
