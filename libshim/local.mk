@@ -59,7 +59,6 @@ ccs_core_sources = \
 	libshim/cc/hpcc.c \
 	libshim/cc/jitter.h \
 	libshim/cc/minmax.h \
-	libshim/cc/rcp.c \
 	libshim/cc/spec.c \
 	libshim/cc/swift.c \
 	libshim/cc/timely.c \
@@ -117,7 +116,9 @@ ccs_core_sources = \
 	libshim/flow/control_state.h \
 	libshim/flow/flow.h \
 	libshim/flow/limits.c \
+	libshim/flow/segment.c \
 	libshim/flow/limits.h \
+	libshim/flow/segment.h \
 	libshim/flow/pacing.c \
 	libshim/flow/pacing.h \
 	libshim/flow/rtt.c \

@@ -7,15 +7,17 @@
 
 #define ETA 0.98             /* share of the capacity for all flows together */
 #define OVERLOAD 0.99        /* load at which there may be a queue that is not visible */
-#define FLOOR 0.45           /* smallest rate, as a share of a flow's equal share */
-#define UNCOUNTED 1000       /* number of flows for the floor where flows are not counted */
-#define RISE 4.0             /* largest factor per record: 16 in two records */
-/* With fewer flows in effect the rate does not rise: it is not used, and would permit bursts. */
-#define UNUSED 0.5
+#define SEARCHED 0.97        /* load at which the falling rate limits the flows */
+#define FREE 0.999           /* share of the capacity from which the rate is not a bound */
+#define ALONE 1.08           /* flows in effect below which a single flow may be active */
+#define ALONE_SPANS 16       /* time after which the port of such a flow is free, spans */
+#define UNUSED 0.5           /* flows in effect below which all have paused */
 #define SETTLE 0.25          /* shortest time to measure after a cut or a pause, in spans */
 #define CUTS_MOST 8          /* consecutive cuts that accelerate */
 #define CUTS_BLIND 2         /* cuts without regard to the hosts' count of flows */
 #define HALVE 0.5            /* limit of a later cut by that count */
+#define FLOOR 0.45           /* smallest rate, as a share of an equal share by that count */
+#define UNCOUNTED 1000       /* number of flows for the floor where flows are not counted */
 #define GRAIN 4096.0         /* default of port->grain */
 /*
  * Flows that begin together send a burst per round, so a burst more or less in the span changes the
@@ -28,6 +30,12 @@
 #define RECENT_EACH 2        /* the same in grains of a flow, at least */
 #define LEFT 0.9             /* share of the flows below which the recent count applies */
 #define PAUSE 0.75           /* idle time in which all flows may pause, in a flow's grains */
+#define JOIN_LEAST 4         /* flows that begin together and get shares before they send */
+#define JOIN_GRAINS 64       /* grains in the longest trial of such shares */
+#define JOIN_TRIALS 16       /* time in which others may follow, trials */
+#define JOIN_LOAD 0.7        /* load below which the announced flows do not send */
+#define JOIN_DEAF 4          /* trials' time in which announcements have no effect then */
+#define JOIN_FALSE_MOST 10   /* consecutive false announcements that double that time */
 
 static const struct ccs_advice_record *record(const struct ccs_advice *a, unsigned age)
 {
@@ -82,7 +90,7 @@ static void store(struct ccs_advice *a, const struct ccs_advice_port *port)
 	}
 	a->record[a->head] = (struct ccs_advice_record){
 		.ns = port->now_ns, .bytes = port->bytes, .queue = port->queue,
-		.allowed = a->allowed, .joined = a->joined,
+		.allowed = a->allowed,
 	};
 	a->head = (a->head + 1) % CCS_ADVICE_RECORDS;
 	a->n += a->n < CCS_ADVICE_RECORDS;
@@ -136,25 +144,6 @@ static double set(struct ccs_advice *a, const struct ccs_advice_port *port, doub
 	return a->rate;
 }
 
-/*
- * Bits that flows announced in that time would have sent if they had been active from its start.
- * Their first bytes arrive an RTT after the announcement, at the advised rate.
- */
-static double missing(const struct ccs_advice *a, double from_ns, double to_ns)
-{
-	const double from = allowed_at(a, from_ns), to = allowed_at(a, to_ns);
-	double joined = a->joined, bits = 0;
-
-	for (unsigned age = 0; age < a->n && (double)record(a, age)->ns > from_ns; age++) {
-		const double before = age + 1 < a->n ? record(a, age + 1)->joined : joined;
-		const double at = ccs_min(record(a, age)->allowed, to);
-
-		bits += (joined - before) * ccs_max(at - from, 0);
-		joined = before;
-	}
-	return bits;
-}
-
 /* The number of flows in effect since a record; 0: no flow sent. */
 static double count(struct ccs_advice *a, const struct ccs_advice_port *port,
 		    const struct ccs_advice_record *old)
@@ -165,7 +154,7 @@ static double count(struct ccs_advice *a, const struct ccs_advice_port *port,
 	const double bits = 8 * arrived(a, old, port);
 
 	a->load = 1e9 * bits / (port->capacity * ns);
-	return meant > 0 ? (bits + missing(a, from_ns, to_ns)) / meant : 0;
+	return meant > 0 ? bits / meant : 0;
 }
 
 /*
@@ -201,35 +190,6 @@ static bool has_begun(struct ccs_advice *a, const struct ccs_advice_port *port, 
 	return !a->paused && (double)port->now_ns - a->begun_ns < settle_ns;
 }
 
-static double answer(struct ccs_advice *a, const struct ccs_advice_port *port,
-		     const struct ccs_advice_record *old)
-{
-	const double share = ETA * port->capacity / a->flows;
-	const double seen_ns = (double)port->now_ns - ccs_max((double)old->ns, a->cut_ns);
-	const double settle_ns = SETTLE * span_ns(port);
-
-	if (has_begun(a, port, settle_ns))
-		return a->flows > 0 ? ccs_min(a->rate, share) : a->rate;
-	if (a->saturated && seen_ns < settle_ns)
-		return ccs_min(a->rate, share);
-	if (!port->sees_queue && a->load > OVERLOAD)
-		return ccs_min(cut(a, port), share);
-	a->saturated = 0;
-	if (a->flows < UNUSED && port->flows)
-		return ccs_max(a->rate / RISE, ETA * port->capacity / port->flows);
-	return a->flows > 0 ? ccs_min(share, RISE * a->rate) : RISE * a->rate;
-}
-
-/* Number of flows announced since a time, or since the oldest record if that is later. */
-static double announced(const struct ccs_advice *a, double since_ns)
-{
-	unsigned age = 0;
-
-	while (age + 1 < a->n && (double)record(a, age)->ns > since_ns)
-		age++;
-	return a->joined - record(a, age)->joined;
-}
-
 /* Bits that the rates permitted to one flow whose data arrived by a time. */
 static double meant_until(const struct ccs_advice *a, const struct ccs_advice_port *port,
 			  uint64_t ns)
@@ -240,33 +200,32 @@ static double meant_until(const struct ccs_advice *a, const struct ccs_advice_po
 /*
  * An upper bound of the flows that still send. The queue counts as sent recently, as does a grain,
  * which is much in a short time. A full port sends without pauses even if its flows send unevenly,
- * so its flows do not seem to end. Flows announced within the whole span may not have begun. If
- * the stated delay is too long, a lower rate has had its effect already: the smaller value counts.
+ * so its flows do not seem to end. If the stated delay is too long, a lower rate has had its effect
+ * already: the smaller value counts.
  */
 static double count_left(const struct ccs_advice *a, const struct ccs_advice_port *port,
-			 const struct ccs_advice_record *old, const struct ccs_advice_record *whole)
+			 const struct ccs_advice_record *old)
 {
 	const double bytes = (double)(port->bytes - old->bytes + port->queue) + grain(port);
 	const double meant = ccs_min(a->allowed - old->allowed, meant_until(a, port, port->now_ns) -
 				     meant_until(a, port, old->ns));
 
-	return (meant > 0 ? 8 * bytes / meant : INFINITY) +
-	       announced(a, (double)whole->ns - effect_ns(a, port));
+	return meant > 0 ? 8 * bytes / meant : INFINITY;
 }
 
 /* Whether the port was idle for some time since a record, so that all flows may have paused. */
 static bool has_paused(const struct ccs_advice *a, const struct ccs_advice_port *port,
 		       const struct ccs_advice_record *from)
 {
-	double silent = 0;
+	double idle = 0;
 
 	for (unsigned age = 0; record(a, age) != from; age++) {
 		const struct ccs_advice_record *new = record(a, age), *old = record(a, age + 1);
 		const double meant = meant_until(a, port, new->ns) - meant_until(a, port, old->ns);
 		const bool nothing = 8 * (double)(new->bytes - old->bytes) < UNUSED * meant;
 
-		silent = nothing ? silent + meant : 0;
-		if (silent > PAUSE * 8 * grain(port))
+		idle = nothing ? idle + meant : 0;
+		if (idle > PAUSE * 8 * grain(port))
 			return true;
 	}
 	return false;
@@ -276,17 +235,112 @@ static bool has_paused(const struct ccs_advice *a, const struct ccs_advice_port 
  * The flows in effect, or fewer if flows have ended and the others continue to send. The average
  * over the span follows an end late, so the newest part of the span counts as well.
  */
-static double lower_count(const struct ccs_advice *a, const struct ccs_advice_port *port,
-			  const struct ccs_advice_record *whole)
+static double lower_count(const struct ccs_advice *a, const struct ccs_advice_port *port)
 {
 	const double apart_ns = 8e9 * grain(port) / a->rate;
 	const double ns = ccs_max(RECENT * span_ns(port), RECENT_EACH * apart_ns);
 	const struct ccs_advice_record *old = since(a, port, ns);
-	const double left = count_left(a, port, old, whole);
+	const double left = count_left(a, port, old);
 
 	if (left < UNUSED || (left < LEFT * a->flows && !has_paused(a, port, old)))
 		return left;
 	return a->flows;
+}
+
+/*
+ * A single flow may be active. It may use the port, and after some time the port counts as free.
+ * If the port is full, there are other flows, which delay limits.
+ */
+static double answer_alone(struct ccs_advice *a, const struct ccs_advice_port *port)
+{
+	if (a->load > OVERLOAD) {
+		a->searching = true;
+		return cut(a, port);
+	}
+	if (!(a->alone_ns > 0))
+		a->alone_ns = (double)port->now_ns;
+	if ((double)port->now_ns - a->alone_ns > ALONE_SPANS * span_ns(port))
+		return port->capacity;
+	return ETA * port->capacity;
+}
+
+/* The flows' own control shares the port until it is full. */
+static double answer_free(struct ccs_advice *a, const struct ccs_advice_port *port)
+{
+	a->saturated = 0;
+	a->alone_ns = 0;
+	a->searching = a->load > OVERLOAD;
+	return a->searching ? cut(a, port) : port->capacity;
+}
+
+/*
+ * At a full port the rate falls until it limits the flows, and is then a share for the flows that are
+ * measured. The measurement does not depend on statements of hosts.
+ */
+static double answer(struct ccs_advice *a, const struct ccs_advice_port *port,
+		     const struct ccs_advice_record *old)
+{
+	const double share = ETA * port->capacity / a->flows;
+	const double seen_ns = (double)port->now_ns - ccs_max((double)old->ns, a->cut_ns);
+	const double settle_ns = SETTLE * span_ns(port);
+
+	if (port->flows == 1) {
+		a->saturated = 0;
+		return port->capacity;
+	}
+	if (a->rate >= FREE * port->capacity)
+		return answer_free(a, port);
+	if (has_begun(a, port, settle_ns))
+		return a->flows > 0 ? ccs_min(a->rate, share) : a->rate;
+	if (a->saturated && seen_ns < settle_ns)
+		return ccs_min(a->rate, share);
+	if (a->searching ? a->load > SEARCHED : !port->sees_queue && a->load > OVERLOAD)
+		return ccs_min(cut(a, port), share);
+	a->saturated = 0;
+	a->searching = false;
+	if (a->flows < ALONE)
+		return answer_alone(a, port);
+	a->alone_ns = 0;
+	return share;
+}
+
+/* -- flows that begin together ---------------------------------------------------------- */
+
+/* The time until data of a flow show that was announced at a free port. */
+static double first_data_ns(const struct ccs_advice_port *port)
+{
+	return 1e3 * port->rtt_us + 4e9 * grain(port) / port->capacity;
+}
+
+/* In a trial each announced flow has had the time for a grain. */
+static double trial_ns(const struct ccs_advice *a, const struct ccs_advice_port *port)
+{
+	return 2 * first_data_ns(port) +
+	       8e9 * grain(port) * ccs_min(a->joining, JOIN_GRAINS) / port->capacity;
+}
+
+/*
+ * The end of a trial. If the flows have not loaded the port, they were too few, or do not send.
+ * Announcements then have no effect for a time that doubles with each false one in a row.
+ */
+static double end_trial(struct ccs_advice *a, const struct ccs_advice_port *port)
+{
+	const double ns = (double)port->now_ns - a->join_ns - first_data_ns(port);
+	const double bits = 8 * (double)(port->bytes - a->join_bytes);
+	const bool sent = 1e9 * bits >= JOIN_LOAD * port->capacity * ccs_max(ns, 1);
+
+	a->trying = false;
+	a->n = 0;
+	a->paused = false;
+	a->begun_ns = (double)port->now_ns;
+	store(a, port);
+	if (sent) {
+		a->false_joins = 0;
+		return a->rate;
+	}
+	a->deaf_ns = (double)port->now_ns + ldexp(JOIN_DEAF * trial_ns(a, port), (int)a->false_joins);
+	a->false_joins += a->false_joins < JOIN_FALSE_MOST;
+	return port->capacity;
 }
 
 double ccs_advice_feed(struct ccs_advice *a, const struct ccs_advice_port *port)
@@ -294,25 +348,56 @@ double ccs_advice_feed(struct ccs_advice *a, const struct ccs_advice_port *port)
 	const struct ccs_advice_record *last = record(a, 0), *old;
 
 	if (!(a->rate > 0))
-		a->rate = ETA * port->capacity / (port->flows ? port->flows : 1);
+		a->rate = port->capacity;
 	if (a->n && (port->now_ns <= last->ns || port->bytes < last->bytes))
 		a->n = 0;
 	integrate(a, port->now_ns);
 	store(a, port);
 	if (a->n == 1)
 		return set(a, port, a->rate);
+	if (a->trying)
+		return ccs_advice_wait_ns(a, port) > 0 ? a->rate : set(a, port, end_trial(a, port));
 	old = since(a, port, span_ns(port));
 	a->flows = count(a, port, old);
-	a->flows = lower_count(a, port, old);
+	a->flows = lower_count(a, port);
 	return set(a, port, answer(a, port, old));
+}
+
+/* Whether flows that were announced together did send, and others still follow them. */
+static bool stream_goes_on(const struct ccs_advice *a, const struct ccs_advice_port *port)
+{
+	const double now_ns = (double)port->now_ns;
+
+	return !a->trying && !a->false_joins && a->joining >= JOIN_LEAST &&
+	       now_ns <= a->joined_ns + first_data_ns(port) &&
+	       now_ns <= a->join_ns + JOIN_TRIALS * trial_ns(a, port);
 }
 
 double ccs_advice_join(struct ccs_advice *a, const struct ccs_advice_port *port, unsigned more)
 {
-	const double most = ETA * port->capacity;
+	const double most = ETA * port->capacity, now_ns = (double)port->now_ns;
+	const bool follows = stream_goes_on(a, port);
 
 	integrate(a, port->now_ns);
-	a->joined += more;
-	a->flows += more;
-	return set(a, port, ccs_min(a->rate > 0 ? a->rate : most, most / ccs_max(a->flows, 1)));
+	if (a->rate > 0 && a->rate < most && !a->trying && !follows)
+		return a->rate;
+	if (!a->trying && !follows && now_ns > a->join_ns + first_data_ns(port))
+		a->joining = 0;
+	a->joining += more;
+	a->joined_ns = now_ns;
+	if (follows)
+		return set(a, port, ccs_min(a->rate, most / a->joining));
+	if (!a->trying) { /* others that join do not make the trial longer */
+		a->join_ns = now_ns;
+		a->join_bytes = port->bytes;
+	}
+	if (a->joining < JOIN_LEAST || now_ns < a->deaf_ns)
+		return set(a, port, port->capacity);
+	a->trying = true;
+	return set(a, port, most / a->joining);
+}
+
+double ccs_advice_wait_ns(const struct ccs_advice *a, const struct ccs_advice_port *port)
+{
+	return a->trying ? ccs_max(a->join_ns + trial_ns(a, port) - (double)port->now_ns, 0) : 0;
 }

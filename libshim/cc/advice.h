@@ -6,13 +6,16 @@
  * Kobayashi, Zhang-Shen, McKeown: Processor Sharing Flows in the Internet, IWQoS 2005). The caller
  * reads the port's counters and sends the advised rate to all senders.
  *
- * The controller measures the number of flows in effect: the bytes that arrived, divided by the
- * bytes that one flow may have sent at the rates in force when they left. The advised rate is
- * eta * C divided by that number. Neither depends on earlier changes of the rate, so the loop has
- * no dynamics. A flow that its application limits counts in proportion to its use.
+ * While the port is not full, the rate is its capacity C, which bounds no flow. When it is full, the
+ * rate falls until it limits the flows. Then the controller measures the number of flows in effect: the
+ * bytes that arrived, divided by the bytes that one flow may have sent at the rates in force when
+ * they left. The advised rate is eta * C divided by that number. Neither depends on earlier changes
+ * of the rate, so the loop has no dynamics. A flow that its application limits counts in proportion
+ * to its use.
  *
- * The senders' count of flows is optional. It bounds the rate from below, so that a competitor that
- * ignores the advice does not get the whole port, and it announces flows before their first bytes.
+ * Senders' statements have little power. Flows that are announced together at a free port get equal
+ * shares for the time in which their first data must arrive; if too little arrives, announcements
+ * have no effect for a time. The count of flows limits how far the rate falls at once.
  *
  * Pure: no clock, no allocation. One instance per port, used by one thread at a time.
  */
@@ -36,7 +39,6 @@ struct ccs_advice_port {
 struct ccs_advice_record {
 	uint64_t ns, bytes, queue;
 	double allowed;                  /* integral of the rate, bits */
-	double joined;                   /* number of flows announced so far */
 };
 
 /* All zero before the first reading. */
@@ -46,13 +48,20 @@ struct ccs_advice {
 	double rate;                     /* advised rate, bit/s; 0: no reading yet */
 	double allowed;                  /* integral of the rate until allowed_ns, bits */
 	uint64_t allowed_ns;
-	double joined;
-	double flows;                    /* flows in effect, including announced flows */
+	double flows;                    /* flows in effect */
 	double load;                     /* arrivals relative to the capacity at the last reading */
 	unsigned saturated;              /* consecutive cuts of a full port */
 	double cut_ns;                   /* time at which the last cut takes effect */
 	double begun_ns;                 /* first record with flows after a pause */
+	double alone_ns;                 /* start of the time in which a single flow is active; 0: more are */
+	double join_ns, joined_ns;       /* first and last announcement of flows that join together */
+	double joining;                  /* the number of these flows */
+	uint64_t join_bytes;             /* the port's bytes at that time */
+	double deaf_ns;                  /* until when announcements have no effect */
+	unsigned false_joins;            /* consecutive trials in which too little arrived */
 	bool paused;
+	bool searching;                  /* the rate falls until it limits the flows */
+	bool trying;                     /* announced flows have shares, and have still to send */
 };
 
 /*
@@ -62,10 +71,12 @@ struct ccs_advice {
 double ccs_advice_feed(struct ccs_advice *a, const struct ccs_advice_port *port);
 
 /*
- * Announce `more` flows that have not sent a byte yet; port->flows includes them, its counters are
- * not read. Returns the rate to advise to all flows, bit/s: at a full port, the others slow down
- * at once.
+ * Announce `more` flows that are about to send. port->bytes is the counter now. Returns the rate to
+ * advise to all flows, bit/s.
  */
 double ccs_advice_join(struct ccs_advice *a, const struct ccs_advice_port *port, unsigned more);
+
+/* The time until a reading is wanted earlier than usual, ns, because announced flows have sent by then; 0: as usual. */
+double ccs_advice_wait_ns(const struct ccs_advice *a, const struct ccs_advice_port *port);
 
 #endif

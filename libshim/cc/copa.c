@@ -1,28 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Copa (Arun and Balakrishnan, NSDI 2018): each flow keeps 1/delta segments in the queue.
+ * copa (Arun and Balakrishnan, NSDI 2018), and rcp, which is copa below an advised bound.
  *
- * The target rate is one segment per delta * dq, where dq is the queueing delay. All flows of a
- * bottleneck have the same dq, so their targets are equal, whatever their RTTs and the rates of
- * their NICs and links. The window moves towards the target once per acknowledgement.
+ * Copa keeps 1/delta segments of each flow in the queue. Its target rate is one segment per
+ * delta * dq, where dq is the queueing delay. All flows of a bottleneck have the same dq, so their
+ * targets are equal. The window moves towards the target once per acknowledgement. In a data centre
+ * a flow has few segments outstanding, and hosts add delays that are not congestion. Therefore:
+ *  - All flows pause for an RTT at common times, to measure the empty path (arm_drain()).
+ *  - dq does not contain the jitter of hosts or the delay of batches (host_delay_us(), measure()).
+ *  - Steps are shorter, and a window of more than twice the target falls at once (judge_distance()).
+ *  - The rate follows an average of the RTT (pacing_rtt_us()).
  *
- * The paper's Copa is for the Internet. In a data centre a flow has few segments outstanding, and
- * hosts add delays that are not congestion. This form differs from the paper's:
- *  - Drains. The paper relies on an oscillation of all windows that empties the queue every five
- *    RTTs, and then measures the empty path. Flows with one or two segments do not oscillate in
- *    step. Instead all flows pause for an RTT at common times (arm_drain()).
- *  - dq does not include the jitter of hosts (host_delay_us()) or the delay by hosts that return
- *    acknowledgements in batches (queueing_us()).
- *  - Steps are shorter (step_length()), and a window of more than twice the target falls at once,
- *    as in FAST TCP (judge_distance()).
- *  - Flows are paced, by an average of the RTT (pacing_rtt_us()).
- *  - Losses do not change the shares of flows that all lose packets (on_loss()).
+ * The agent of a receiver advises the capacity of its port while the port has no queue, and a share
+ * of it when it is full (cc/advice.h). Such a share bounds rate and window. Then the port's flows
+ * are equal and its queue is short, and delay limits a flow only if a queue is at another link.
  */
 #include <math.h>
 #include <stdbool.h>
-#include <string.h>
 
 #include "cc/cc.h"
+#include "cc/hops.h"
+#include "cc/jitter.h"
 #include "cc/minmax.h"
 
 enum { DELTA, DRAIN, MAX_JITTER, MIN_RATE, NPARAMS };
@@ -44,12 +42,19 @@ static const struct ccs_cc_param params[NPARAMS] = {
 #define MAX_VELOCITY 1e6         /* above any window; doubling would reach infinity */
 #define MIN_RTT_PERIOD 0.25      /* period of the minimum RTT, RTTs */
 #define AVERAGE_RTTS 32          /* length of the RTT's moving average */
-#define REFILL_RTTS 6            /* time in which the queue returns after a drain */
 #define JITTER_SAMPLES 16        /* length of the jitter's average */
 #define BATCH_SEGMENTS 32.0      /* length of the average share of batches, segments */
 #define FORGET_US 10e6           /* time for which a loss counts */
+#define REFILL_RTTS 6            /* time in which the queue returns after a drain */
 #define CLOSE 0.5                /* distance within a batch, in times of the data at line rate */
 #define CLOSE_WEIGHT (2 / 3.0)   /* weight of a close acknowledgement in a batch */
+#define BUSY 0.9                 /* load of a port at which RTTs contain its queue */
+#define VARIATION_SAMPLES 32     /* RTTs before the first estimate of the variation */
+#define VARIATION_DECAY (1 / 4096.0) /* per acknowledgement at a full port */
+#define BOUND 0.99               /* advice below this share of the port's capacity is a bound */
+#define BOUND_QUEUE 4            /* segment times in the window of the bound, besides the base RTT */
+#define DRAIN_SHARE 0.02         /* largest reduction while a queue does not drain, as a share */
+#define SPREAD 0.01              /* largest deviation of the rate from the bound, as a share */
 
 struct copa {
 	double cwnd;                 /* segments */
@@ -58,7 +63,6 @@ struct copa {
 	double min_rtt_us[2];        /* minimum RTT of this period and of the period before */
 	double min_since_us;         /* start of the current period */
 	double avg_rtt_us;           /* moving average of the RTT, without batching delay */
-	double avg_rtts;             /* its length, RTTs */
 	double avg_updated_us;
 	double base_us;              /* minimum RTT of the flow; INFINITY: unknown */
 	double queue_us;             /* dq */
@@ -68,18 +72,23 @@ struct copa {
 	double batch;                /* length of the current batch, segments */
 	double batch_left;           /* segments in flight after it */
 	double batch_share;          /* average of (batch - 1) / (batch + batch_left) */
-	double batch_extra;          /* average of batch - 1 */
 	double held_us;              /* batching delay */
 	double judged_us;            /* time of the last judge_distance() */
 	double effect_us;            /* time at which the last decision has taken effect */
 	double resumed_us;           /* end of the last pause */
 	double lost_us;              /* last loss; 0: no loss within FORGET_US */
+	double advised;              /* bit/s; 0: no advice */
+	double spread;               /* factor of the bound */
+	double load;                 /* of the nearest measured port, between its last two records */
+	uint64_t record_ns, record_bytes; /* its last record */
+	double variation_us;         /* of the RTTs while the port is not full */
+	struct ccs_jitter rtts;      /* these RTTs */
 	unsigned far_rtts;           /* consecutive RTTs in which the target was far above */
 	unsigned jitter_samples;
-	bool startup;
+	bool bound;                  /* the advice is less than the port's capacity */
+	bool startup;                /* until the window reaches the target for the first time */
 	bool paused;                 /* in a drain */
 	bool measure_next;           /* the first RTT after a drain is due */
-	bool refilling;              /* in a drain, or the queue has not returned since */
 	bool acked;                  /* an acknowledgement arrived since the last timer */
 };
 
@@ -115,7 +124,7 @@ static double standing_us(const struct ccs_cc *cc, const struct copa *c)
 
 static double jitter_us(const struct ccs_cc *cc, const struct copa *c)
 {
-	return ccs_max(cc->path.rtt_jitter_us, c->jitter_us);
+	return ccs_max(ccs_max(cc->path.rtt_jitter_us, c->jitter_us), c->variation_us);
 }
 
 /* Fills the line even if acknowledgements wait as long as data, and with the delay of hosts. */
@@ -129,12 +138,6 @@ static double max_cwnd(const struct ccs_cc *cc, const struct copa *c)
 static double unbatched_us(const struct ccs_cc *cc, const struct copa *c)
 {
 	return standing_us(cc, c) - c->held_us;
-}
-
-/* The same from the first byte of a segment. */
-static double path_us(const struct ccs_cc *cc, const struct copa *c)
-{
-	return unbatched_us(cc, c) + line_us(cc);
 }
 
 /*
@@ -152,27 +155,45 @@ static double pacing_rtt_us(const struct ccs_cc *cc, const struct copa *c)
 {
 	const double queue = c->avg_rtt_us - base_us(cc, c) - line_us(cc);
 	const double x = ccs_max(queue / (c->avg_rtt_us + line_us(cc)), 1e-3);
-	const double part = c->refilling ? 1 : ccs_min(2 * sqrt(GAIN / NEAR / x), 1);
+	const double part = ccs_min(2 * sqrt(GAIN / NEAR / x), 1);
 
 	return c->avg_rtt_us + part * (unbatched_us(cc, c) - c->avg_rtt_us) + line_us(cc);
 }
 
-/* In startup the flow is not paced. */
+/* The rate of the window. */
+static double delay_rate(const struct ccs_cc *cc, const struct copa *c)
+{
+	return 8e6 * c->cwnd * cc->path.segment / pacing_rtt_us(cc, c);
+}
+
 static void set_outputs(struct ccs_cc *cc, struct copa *c)
 {
-	const double us = pacing_rtt_us(cc, c);
-	const double rate = c->startup ? cc->path.line_rate : 8e6 * c->cwnd * cc->path.segment / us;
+	double rate = c->startup ? cc->path.line_rate : delay_rate(cc, c);
 
+	if (c->bound)
+		rate = ccs_min(rate, c->advised * c->spread);
 	cc->out.window = (c->cwnd + 1) * cc->path.segment;
 	cc->out.rate = ccs_min(ccs_max(rate, cc->param[MIN_RATE]), cc->path.line_rate);
 	if (c->paused)
 		cc->out.rate = cc->param[MIN_RATE];
+	cc->out.utilisation = c->load;
+}
+
+/* The bound by the base RTT drains the queue of flows that began together. */
+static double bound_cwnd(const struct ccs_cc *cc, const struct copa *c)
+{
+	const double us = base_us(cc, c) + jitter_us(cc, c) + c->held_us +
+			  BOUND_QUEUE * ccs_cc_segment_us(&cc->path, cc->path.segment);
+
+	return c->advised * us / 8e6 / cc->path.segment + 1;
 }
 
 static void set_cwnd(struct ccs_cc *cc, struct copa *c, double cwnd)
 {
-	const double least = cc->param[MIN_RATE] * path_us(cc, c) / 8e6;
+	const double least = cc->param[MIN_RATE] * pacing_rtt_us(cc, c) / 8e6;
 
+	if (c->bound)
+		cwnd = ccs_min(cwnd, bound_cwnd(cc, c));
 	c->cwnd = ccs_max(ccs_min(cwnd, max_cwnd(cc, c)), least / cc->path.segment);
 	set_outputs(cc, c);
 }
@@ -182,8 +203,8 @@ static void on_init(struct ccs_cc *cc)
 	struct copa *c = state(cc);
 
 	*c = (struct copa){
-		.velocity = 1, .startup = true, .base_us = INFINITY,
-		.min_rtt_us = { INFINITY, INFINITY },
+		.velocity = 1, .startup = true, .base_us = INFINITY, .min_rtt_us = { INFINITY, INFINITY },
+		.avg_rtt_us = cc->path.base_rtt_us, .spread = 1,
 	};
 	cc->out.timer_us = INFINITY;
 	set_cwnd(cc, c, 1);
@@ -197,9 +218,11 @@ static double host_delay_us(const struct ccs_cc *cc, const struct copa *c)
 	return ccs_max(jitter_us(cc, c), line_us(cc));
 }
 
-/* False: the flow has the path almost for itself. */
+/* Whether the flow sees a queue that its bound does not explain. False: it has the path alone. */
 static bool has_queue(const struct ccs_cc *cc, const struct copa *c)
 {
+	if (c->bound && delay_rate(cc, c) >= c->advised)
+		return false;
 	return c->queue_us + jitter_us(cc, c) > 1.5 * line_us(cc);
 }
 
@@ -233,12 +256,12 @@ static void on_timer(struct ccs_cc *cc, double now_us)
 	c->acked = false;
 	c->paused = !c->paused;
 	set_outputs(cc, c);
+	c->effect_us = now_us + c->srtt_us;
 	if (c->paused) {
-		cc->out.timer_us = now_us + c->srtt_us;
+		cc->out.timer_us = c->effect_us;
 		return;
 	}
 	c->resumed_us = now_us;
-	c->effect_us = now_us + c->srtt_us;
 	c->measure_next = true;
 	cc->out.small_next = true;
 	arm_drain(cc, c, now_us);
@@ -262,16 +285,6 @@ static void learn_jitter(struct ccs_cc *cc, struct copa *c, double rtt_us, doubl
 		c->jitter_us = c->excess_us;
 }
 
-static void end_batch(struct copa *c)
-{
-	const double extra = ccs_max(c->batch - 1, 0), share = extra / (c->batch + c->batch_left);
-	const double weight = ccs_min(c->batch / BATCH_SEGMENTS, 1);
-
-	c->batch_share += (share - c->batch_share) * weight;
-	c->batch_extra += (extra - c->batch_extra) * weight;
-	c->batch = 0;
-}
-
 /*
  * A queue does not shorten the distance at which the NIC sent segments. Acknowledgements that are
  * closer together were held after the queue: by a host, or by data of the other direction. The
@@ -283,8 +296,12 @@ static void count_batch(const struct ccs_cc *cc, struct copa *c, const struct cc
 	const bool is_new = apart_us > CLOSE * 8e6 * ack->bytes / cc->path.line_rate;
 	const double segments = ccs_min(ack->bytes / cc->path.segment, 1);
 
-	if (is_new && c->batch > 0)
-		end_batch(c);
+	if (is_new && c->batch > 0) {
+		const double share = ccs_max(c->batch - 1, 0) / (c->batch + c->batch_left);
+
+		c->batch_share += (share - c->batch_share) * ccs_min(c->batch / BATCH_SEGMENTS, 1);
+		c->batch = 0;
+	}
 	c->batch += apart_us > 0 && !is_new ? CLOSE_WEIGHT * segments : segments;
 	c->batch_ack_us = ack->now_us;
 	c->batch_left = ack->inflight / cc->path.segment;
@@ -305,24 +322,35 @@ static double queueing_us(struct copa *c, double dq)
 	return dq * left;
 }
 
-/*
- * RTTs do not count while the queue returns after a drain. The average starts again when the queue
- * is gone or was far too short for more than an RTT, because other flows have ended.
- */
+/* The average starts again when the queue was far too short for more than an RTT. */
 static void update_average(const struct ccs_cc *cc, struct copa *c, double now_us)
 {
-	const double us = unbatched_us(cc, c), rtts = (now_us - c->avg_updated_us) / c->srtt_us;
+	const double us = unbatched_us(cc, c);
+	const double rtts = c->avg_updated_us > 0 ? (now_us - c->avg_updated_us) / c->srtt_us
+						  : AVERAGE_RTTS;
 
 	c->avg_updated_us = now_us;
-	c->refilling = c->paused || now_us < c->resumed_us + REFILL_RTTS * c->srtt_us;
-	if (c->startup || c->avg_rtts == 0 ||
-	    (!c->refilling && (c->far_rtts > 1 || !has_queue(cc, c)))) {
+	if (c->startup || c->far_rtts > 1)
 		c->avg_rtt_us = us;
-		c->avg_rtts = 1;
-	} else if (!c->refilling) {
-		c->avg_rtts = ccs_min(c->avg_rtts + rtts, AVERAGE_RTTS);
-		c->avg_rtt_us += (us - c->avg_rtt_us) * ccs_min(rtts / c->avg_rtts, 1);
+	else if (!c->paused)
+		c->avg_rtt_us += (us - c->avg_rtt_us) * ccs_min(rtts / AVERAGE_RTTS, 1);
+}
+
+/*
+ * While the measured ports are not full, RTTs vary because of the hosts. A queue at another link
+ * varies less than it is long, so the variation cannot hide it.
+ */
+static void learn_variation(const struct ccs_cc *cc, struct copa *c, double rtt_us, double now_us)
+{
+	if (c->bound || c->load >= BUSY) {
+		c->variation_us *= 1 - VARIATION_DECAY;
+		return;
 	}
+	if (c->advised == 0 || c->lost_us > 0 || now_us < c->resumed_us + REFILL_RTTS * c->srtt_us)
+		return;
+	ccs_jitter_add(&c->rtts, rtt_us);
+	if (c->rtts.samples >= VARIATION_SAMPLES)
+		c->variation_us = ccs_min(ccs_jitter_us(&c->rtts), cc->param[MAX_JITTER]);
 }
 
 /* At least 1/8 of dq remains: the queue of flows that do not drain may look like jitter. */
@@ -332,6 +360,8 @@ static void measure(struct ccs_cc *cc, struct copa *c, const struct ccs_cc_ack *
 	const double rest = ccs_max(1 - ack->bytes / segment, 0) * line_us(cc);
 	double dq;
 
+	if (!c->paused)
+		learn_variation(cc, c, rtt, ack->now_us);
 	c->srtt_us += c->srtt_us > 0 ? (rtt - c->srtt_us) / 8 : rtt;
 	if (ack->now_us - c->min_since_us >= MIN_RTT_PERIOD * c->srtt_us) {
 		c->min_rtt_us[1] = c->min_rtt_us[0];
@@ -359,9 +389,8 @@ static double queue_share(const struct ccs_cc *cc, const struct copa *c)
 
 /*
  * Once per RTT, check whether the target is far. If it is far above, the velocity doubles in each
- * RTT after the first, up to a quarter of the window per RTT. If the window is far above, it falls
- * to the sum of the flow's share of the queue and the larger of two amounts: the data on the path
- * without a queue, or in the hosts' batches. True: the window has fallen.
+ * RTT but the first. If it is far below, the window falls to its part on the path without a queue,
+ * and its share of the queue. True: the window has fallen.
  */
 static bool judge_distance(struct ccs_cc *cc, struct copa *c, double target, double now_us)
 {
@@ -370,47 +399,86 @@ static bool judge_distance(struct ccs_cc *cc, struct copa *c, double target, dou
 	c->judged_us = now_us;
 	if (now_us > c->lost_us + FORGET_US)
 		c->lost_us = 0;
-	if (c->cwnd > 2 * target) {
-		const double us = path_us(cc, c) - line_us(cc);
-		const double rest = ccs_max(c->cwnd * base_us(cc, c) / us, c->batch_extra);
-
-		c->effect_us = now_us + c->srtt_us;
-		c->velocity = 1;
-		c->far_rtts = 0;
-		set_cwnd(cc, c, ccs_min(c->cwnd, rest + queue_share(cc, c)));
-		return true;
-	}
 	c->far_rtts = target > 2 * c->cwnd ? c->far_rtts + 1 : 0;
 	c->velocity = c->far_rtts > 1 ? ccs_min(2 * c->velocity, MAX_VELOCITY) : 1;
-	return false;
+	if (c->cwnd <= 2 * target)
+		return false;
+	c->effect_us = now_us + c->srtt_us;
+	set_cwnd(cc, c, ccs_min(c->cwnd, c->cwnd * base_us(cc, c) / unbatched_us(cc, c) +
+					 queue_share(cc, c)));
+	return true;
 }
 
 /*
- * Segments per RTT. A step takes effect an RTT later, or two RTTs if acknowledgements wait for the
- * same time as data. With steps of constant length all flows of a queue would oscillate together,
- * and the queue would be empty for a part of the time.
+ * A step takes effect an RTT later, or two RTTs if acknowledgements wait for the same time as data.
+ * With steps of constant length all flows of a queue would oscillate together, and the queue would
+ * be empty for a part of the time.
  */
-static double step_length(const struct ccs_cc *cc, const struct copa *c, double target)
-{
-	const double gain = GAIN * ccs_min(queue_share(cc, c), fabs(target - c->cwnd) / NEAR);
-
-	if (c->cwnd > target)
-		return gain;
-	return ccs_max(gain, ccs_min(c->velocity * gain, 0.25 * c->cwnd));
-}
-
 static void step(struct ccs_cc *cc, struct copa *c, const struct ccs_cc_ack *ack, double target)
 {
 	const double n = ack->bytes / cc->path.segment;
-	const double by = ccs_min(step_length(cc, c, target) * n / c->cwnd, 0.5 * c->cwnd);
-	const bool limited = ack->inflight + 2 * ack->bytes >= 0.5 * c->cwnd * cc->path.segment;
+	double by = GAIN * ccs_min(queue_share(cc, c), fabs(target - c->cwnd) / NEAR);
 
-	if (c->cwnd > target)
-		set_cwnd(cc, c, c->cwnd - by);
-	else if (limited || !has_queue(cc, c)) /* not limited by the application */
-		set_cwnd(cc, c, c->cwnd + by);
-	else
-		set_outputs(cc, c);
+	if (target >= c->cwnd)
+		by = ccs_max(by, ccs_min(c->velocity * by, c->cwnd));
+	by = ccs_min(by * n / c->cwnd, 0.5 * c->cwnd);
+	set_cwnd(cc, c, c->cwnd > target ? c->cwnd - by : c->cwnd + by);
+}
+
+/*
+ * Windows do not limit flows with less than a segment per RTT, so their queue drains only by the
+ * 2 % that the advice leaves free. While their segments wait for longer than chance explains, they
+ * slow down by up to another 2 %. With more the advice would rise, and the queue would return.
+ */
+static double drain_share(const struct ccs_cc *cc, const struct copa *c, double waited_us)
+{
+	const double segment_us = ccs_cc_segment_us(&cc->path, cc->path.segment);
+	const double flows = 8e6 * cc->path.segment / segment_us / c->advised;
+	const double excess_us = waited_us - CCS_CHANCE_P99 * sqrt(flows) * segment_us;
+
+	if (flows * segment_us < base_us(cc, c) || excess_us <= 0)
+		return 0;
+	return ccs_min(excess_us / (flows * segment_us), DRAIN_SHARE);
+}
+
+/*
+ * Segments that meet in a queue at equal rates would meet in each round. A flow whose last segment
+ * waited sends slower, and a flow whose segment did not wait faster.
+ */
+static void set_spread(const struct ccs_cc *cc, struct copa *c, double rtt_us)
+{
+	const double waited = rtt_us - base_us(cc, c) - jitter_us(cc, c);
+	const double segments = waited / ccs_cc_segment_us(&cc->path, cc->path.segment);
+
+	c->spread = 1 + SPREAD * (1 - 2 * ccs_min(ccs_max(segments, 0), 1)) -
+		    (c->bound ? drain_share(cc, c, waited) : 0);
+}
+
+static void measure_port(struct copa *c, const struct ccs_cc_ack *ack)
+{
+	const struct ccs_cc_hop *now = ack->hops;
+
+	if (!ack->nhops || now->ts_ns <= c->record_ns)
+		return;
+	if (c->record_ns && now->tx_bytes >= c->record_bytes)
+		c->load = 8e9 * (double)(now->tx_bytes - c->record_bytes) /
+			  ((double)(now->ts_ns - c->record_ns) * now->capacity);
+	c->record_ns = now->ts_ns;
+	c->record_bytes = now->tx_bytes;
+}
+
+static void take_advice(struct ccs_cc *cc, struct copa *c, const struct ccs_cc_ack *ack)
+{
+	double capacity = ccs_cc_bottleneck(&cc->path);
+	const double advised = cc->ops->needs & CCS_NEEDS_ADVICE ? ack->advised_rate : 0;
+
+	if (advised == c->advised)
+		return;
+	for (unsigned i = 0; i < ack->nhops; i++)
+		capacity = ccs_min(capacity, ack->hops[i].capacity);
+	c->advised = advised;
+	c->bound = c->advised > 0 && c->advised < BOUND * capacity;
+	set_cwnd(cc, c, c->cwnd);
 }
 
 static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
@@ -418,8 +486,11 @@ static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 	struct copa *c = state(cc);
 	double target;
 
+	measure_port(c, ack);
+	take_advice(cc, c, ack);
 	if (!(ack->rtt_us > 0 && ack->rtt_us + ack->nic_wait_us < INFINITY))
 		return;
+	set_spread(cc, c, ack->rtt_us);
 	if (ack->now_us - ack->rtt_us < c->lost_us) /* contains a retransmission */
 		return;
 	measure(cc, c, ack);
@@ -458,7 +529,7 @@ static void on_loss(struct ccs_cc *cc, double now_us)
 static void set_rate(struct ccs_cc *cc, double rate)
 {
 	struct copa *c = state(cc);
-	const double us = path_us(cc, c);
+	const double us = pacing_rtt_us(cc, c);
 
 	c->startup = false;
 	set_cwnd(cc, c, ccs_min(rate, cc->path.line_rate) * us / 8e6 / cc->path.segment);
@@ -470,21 +541,27 @@ static unsigned observe(const struct ccs_cc *cc, struct ccs_cc_obs *obs, unsigne
 	const struct ccs_cc_obs all[] = {
 		{ "cwnd_segments", c->cwnd, NULL },
 		{ "queue_us", c->queue_us, NULL },
-		{ "jitter_us", c->jitter_us, NULL },
+		{ "jitter_us", jitter_us(cc, c), NULL },
 		{ "held_us", c->held_us, NULL },
 		{ "velocity", c->velocity, NULL },
-		{ "phase", 0, c->paused ? "drain" : c->startup ? "startup" : "steady" },
+		{ "advised_rate", c->advised, NULL },
+		{ "phase", 0, c->paused ? "drain" : c->bound ? "bound" : "steady" },
 	};
 
 	return ccs_cc_observed(obs, max, all, sizeof(all) / sizeof(*all));
 }
 
-const struct ccs_cc_ops ccs_cc_copa = {
-	.abi = CCS_CC_ABI, .size = sizeof(struct ccs_cc_ops),
-	.name = "copa",
-	.doc = "a few segments of each flow in the queue; needs nothing of peer or switch",
-	.needs = CCS_NEEDS_RTT,
-	.params = params, .nparams = NPARAMS, .derive = derive,
-	.on_init = on_init, .on_ack = on_ack, .on_loss = on_loss, .on_timer = on_timer,
-	.set_rate = set_rate, .observe = observe,
-};
+#define COPA(NAME, DOC, NEEDS) { \
+	.abi = CCS_CC_ABI, .size = sizeof(struct ccs_cc_ops), \
+	.name = NAME, .doc = DOC, .needs = NEEDS, \
+	.params = params, .nparams = NPARAMS, .derive = derive, \
+	.on_init = on_init, .on_ack = on_ack, .on_loss = on_loss, .on_timer = on_timer, \
+	.set_rate = set_rate, .observe = observe, .fallback = "copa", \
+}
+
+const struct ccs_cc_ops ccs_cc_copa = COPA("copa",
+	"a few segments of each flow in the queue; needs nothing of peer or switch",
+	CCS_NEEDS_RTT);
+const struct ccs_cc_ops ccs_cc_rcp = COPA("rcp",
+	"copa, below the rate that the agent of a receiver with a full port advises",
+	CCS_NEEDS_RTT | CCS_NEEDS_ADVICE);

@@ -11,8 +11,8 @@
 #include "cc/minmax.h"
 #include "cc/event.h"
 #include "flow/cc_events.h"
-#include "flow/limits.h"
 #include "flow/rtt.h"
+#include "flow/segment.h"
 #include "flow/send_queue.h"
 
 #define EPOCH_US 0x1p40 /* the common time is modulo this, to be exact in a double */
@@ -287,14 +287,14 @@ void ccs_flow_cc_on_ack(struct ccs_flow *f, double rtt_us, double nic_wait_us, d
 }
 
 /*
- * Advice is an acknowledgement of 0 bytes without an RTT. Once the agent has seen that the flow
- * sends, it advises the rate that slow start searches for.
+ * Advice is an acknowledgement of 0 bytes without an RTT. A share of a port is the rate that slow
+ * start searches for, once the agent has seen that the flow sends.
  */
 void ccs_flow_advise(struct ccs_flow *f, uint64_t now_ns)
 {
 	if (!(f->cc.ops->needs & CCS_NEEDS_ADVICE))
 		return;
-	if (f->ramp.ramping && f->sent) {
+	if (f->ramp.ramping && f->sent && ccs_flow_is_bound(f)) {
 		ccs_slow_start_end(&f->rtt.slow_start, (double)f->gate.max_inflight);
 		ccs_rtt_copy_slow_start(f);
 	}

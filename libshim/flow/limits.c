@@ -6,40 +6,10 @@
 #include "flow/cc_events.h"
 #include "flow/limits.h"
 #include "flow/rtt.h"
+#include "flow/segment.h"
 
-#define SEGMENT_US 8.0
-#define SEGMENT_CLOCK_READS 32   /* clock readings that take at most a segment's time */
-#define SEGMENT_MIN 4096.0
-#define SEGMENT_MAX 65536.0
-#define SPLIT_MIN 16384.0
-#define REGROW 1.25 /* a rate that varies by less does not vary the length */
 #define INFLIGHT_SEGMENTS_MAX 1024
 #define MESSAGES 64 /* number of shorter messages after which a longer message is forgotten */
-
-static double clock_us(const struct ccs_flow *f)
-{
-	return SEGMENT_CLOCK_READS * f->user.clock_cost_ns / 1e3;
-}
-
-/*
- * The time of a segment: long enough to be worth a completion, short against the RTT that it
- * measures. It also depends on the host: a segment costs a few clock readings, a WQE and an
- * acknowledgement. Where reading the clock is a system call (some virtual machines; 10 us or more
- * under User-Mode Linux), posts are as expensive, and short segments would use more CPU than the
- * rest of the work for their bytes.
- */
-static double segment_us(const struct ccs_flow *f)
-{
-	return ccs_max(SEGMENT_US, clock_us(f));
-}
-
-/* The length that is sent at this rate, bit/s, in a segment's time: a power of two, 4 to 64 KB. */
-static uint32_t segment_len(const struct ccs_flow *f, double rate)
-{
-	const double own = rate * segment_us(f) / 8e6;
-
-	return (uint32_t)ccs_min(ccs_max(exp2(floor(log2(own))), SEGMENT_MIN), SEGMENT_MAX);
-}
 
 /*
  * The rate from which the segment is derived. It is the line rate and not a rate learned from the
@@ -51,7 +21,7 @@ static uint32_t segment_len(const struct ccs_flow *f, double rate)
 static double segment_rate(const struct ccs_flow *f, double line_rate)
 {
 	const struct ccs_cc *cc = &f->cc;
-	const bool by_segments = cc->ops && cc->ops->needs == CCS_NEEDS_RTT && cc->out.window > 0;
+	const bool by_segments = cc->ops && (cc->ops->needs & CCS_NEEDS_RTT) && cc->out.window > 0;
 
 	return f->learned.losses > by_segments ? ccs_min(line_rate, ccs_flow_rate(f)) : line_rate;
 }
@@ -71,7 +41,7 @@ static double derive_max_inflight(double line_rate, double rtt_us, double segmen
 void ccs_flow_derive_limits(struct ccs_flow *f, struct ccs_cc_path *path)
 {
 	if (!f->user.segment)
-		f->segments.len = segment_len(f, segment_rate(f, path->line_rate));
+		f->segments.len = ccs_flow_segment_len(f, segment_rate(f, path->line_rate));
 	f->segments.split_len = f->segments.len;
 	path->segment = ccs_max(f->segments.len, f->message.len);
 	if (!f->user.max_inflight)
@@ -111,27 +81,4 @@ void ccs_flow_learn_message(struct ccs_flow *f, uint64_t len)
 	path = f->cc.path;
 	ccs_flow_derive_limits(f, &path);
 	ccs_flow_cc_repath(f, &path);
-}
-
-/*
- * Many long segments that meet in a port of a fast network delay other traffic there, while NICs
- * without control send a packet of each queue pair in turn. So a slow flow's segments have the
- * length that its rate sends in a segment's time. This does not apply where RTTs give flows their
- * shares: a faster flow, with longer segments, would get more and more. The host reads the clock
- * for the segments of all flows, which may fill the line.
- */
-void ccs_flow_update_split_len(struct ccs_flow *f)
-{
-	double own, least;
-
-	if (f->user.segment || f->cc.ops->needs == CCS_NEEDS_RTT) {
-		f->segments.split_len = f->segments.len;
-		return;
-	}
-	own = ccs_flow_rate(f) * segment_us(f) / 8e6;
-	least = ccs_max(SPLIT_MIN, f->cc.path.line_rate * clock_us(f) / 8e6);
-	while (f->segments.split_len / 2 >= least && f->segments.split_len > own)
-		f->segments.split_len /= 2;
-	while (f->segments.split_len < f->segments.len && 2 * REGROW * f->segments.split_len <= own)
-		f->segments.split_len *= 2;
 }

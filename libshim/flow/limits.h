@@ -16,7 +16,4 @@ void ccs_flow_learn_message(struct ccs_flow *f, uint64_t len);
 /* Derive the segment again: the losses of the recent past, or the rate after some, have changed. */
 void ccs_flow_update_segment(struct ccs_flow *f);
 
-/* Derive the length of segments that WRs are split into from the flow's rate. */
-void ccs_flow_update_split_len(struct ccs_flow *f);
-
 #endif

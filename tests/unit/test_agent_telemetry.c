@@ -377,33 +377,40 @@ static void a_lone_flow_is_advised_nearly_the_line(void **state)
 	end(&b);
 }
 
-static void what_comes_beside_the_flow_lowers_its_rate(void **state)
+static void add_advised(struct bench *b, uint32_t slot)
+{
+	b->c.shm->slot[slot].requested = CCS_PEER_ADVICE;
+	b->c.shm->slot[slot].period_us = 1000;
+	assert_int_equal(rig_add(b->r, &b->c, RP, slot, slot), 0);
+}
+
+static void a_full_port_bounds_its_flows(void **state)
 {
 	struct bench b;
-	double alone;
 
 	begin_advised(&b, state, false);
-	run(&b, 60, 1 << 1, 121500);
-	alone = seen(&b).advised_rate;
-	run(&b, 60, 1 << 1, 125000); /* full, whatever the flow is advised */
-	assert_true(seen(&b).advised_rate < 0.6 * alone);
-	assert_true(seen(&b).advised_rate > 0.3 * alone); /* its floor: it is the only one counted */
+	add_advised(&b, 2);
+	run(&b, 60, 1 << 1 | 1 << 2, 121500);
+	assert_float_equal(seen(&b).advised_rate / 1e9, 1, 0);
+	run(&b, 60, 1 << 1 | 1 << 2, 125000);
+	assert_true(seen(&b).advised_rate < 0.5e9);
+	assert_true(seen(&b).advised_rate > 0.2e9); /* the floor of two flows */
 	end(&b);
 }
 
-static void a_newcomer_is_advised_with_the_first_answer(void **state)
+/* It is counted when it sends, not when it connects. */
+static void a_newcomer_at_a_port_that_is_not_full_slows_nobody(void **state)
 {
 	struct bench b;
-	double alone;
 
 	begin_advised(&b, state, false);
 	run(&b, 60, 1 << 1, 121500);
-	alone = seen(&b).advised_rate;
-	b.c.shm->slot[2].requested = CCS_PEER_ADVICE;
-	b.c.shm->slot[2].period_us = 1000;
-	assert_int_equal(rig_add(b.r, &b.c, RP, 2, 2), 0);
+	add_advised(&b, 2);
 	run(&b, 2, 1 << 1, 121500);
-	assert_float_equal(seen(&b).advised_rate / alone, 0.5, 0.05);
+	assert_int_equal(seen(&b).flows, 1);
+	run(&b, 20, 1 << 1 | 1 << 2, 121500);
+	assert_int_equal(seen(&b).flows, 2);
+	assert_float_equal(seen(&b).advised_rate / 1e9, 1, 0);
 	end(&b);
 }
 
@@ -426,8 +433,8 @@ int main(void)
 		TEST(a_new_flow_has_telemetry_within_a_millisecond),
 		TEST(idle_flows_are_looked_at_rarely),
 		TEST(a_lone_flow_is_advised_nearly_the_line),
-		TEST(what_comes_beside_the_flow_lowers_its_rate),
-		TEST(a_newcomer_is_advised_with_the_first_answer),
+		TEST(a_full_port_bounds_its_flows),
+		TEST(a_newcomer_at_a_port_that_is_not_full_slows_nobody),
 		TEST(flows_with_telemetry_alone_get_it_unchanged),
 		TEST(a_late_hello_makes_no_record_older),
 		TEST(samples_of_an_uncertain_time_are_not_used),

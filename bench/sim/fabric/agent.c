@@ -23,6 +23,7 @@ struct agent {
 	double grain;            /* bytes; the largest segment of the flows so far */
 	unsigned *reached;       /* by host: the round of messages in which it was last reached */
 	unsigned round;
+	uint64_t due;            /* the next regular reading */
 };
 
 static double period_us(const struct sim *s, uint32_t port)
@@ -89,22 +90,26 @@ static void send_to_all(struct sim *s, uint32_t port, double rate, bool really)
 
 static void set_reading(struct sim *s, uint32_t port)
 {
-	set_event(s, s->now + ps_of(period_us(s, port)), RECORD, port);
+	s->agent[port]->due = s->now + ps_of(period_us(s, port));
+	set_event(s, s->agent[port]->due, RECORD, port);
 }
 
 void agent_read(struct sim *s, uint32_t port)
 {
 	struct agent *a = s->agent[port];
 	const struct ccs_advice_port now = reading(s, port);
-	const double rate = ccs_advice_feed(&a->advice, &now);
 	const uint64_t repeat = ps_of(AGENT_REPEAT * period_us(s, port));
+	double rate;
 
+	if (s->now < a->due && (!a->advice.trying || ccs_advice_wait_ns(&a->advice, &now) > 0))
+		return;
+	rate = ccs_advice_feed(&a->advice, &now);
 	a->record = (struct ccs_cc_hop){
 		.ts_ns = now.now_ns, .tx_bytes = now.bytes, .capacity = now.capacity,
 	};
 	send_to_all(s, port, rate, fabs(rate - a->sent) > AGENT_CHANGE * a->sent ||
 				   s->now >= a->sent_at + repeat || !s->conf->advise);
-	if (a->flows)
+	if (a->flows && s->now >= a->due)
 		set_reading(s, port);
 }
 
@@ -144,6 +149,9 @@ void agent_join(struct sim *s, uint32_t port, uint32_t flow)
 	if (rate < a->sent * (1 - AGENT_CHANGE))
 		send_to_all(s, port, rate, true);
 	a->sent = fmax(a->sent, rate);
+	if (a->advice.trying)
+		set_event(s, s->now + ps_of(ccs_advice_wait_ns(&a->advice, &now) / 1e3 + 1),
+			  RECORD, port);
 }
 
 void agents_init(struct sim *s)

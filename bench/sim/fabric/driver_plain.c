@@ -112,6 +112,7 @@ static void ack(struct sim *s, struct flow *f, const struct packet *k, uint32_t 
 		.bytes = acked, .inflight = (double)(f->snd_nxt - f->snd_una),
 		.ack_seq = f->snd_una, .snd_nxt = f->snd_nxt,
 		.hops = r ? r->hop : NULL, .nhops = r ? r->n : 0, .path = 1,
+		.advised_rate = f->advised,
 	};
 
 	ccs_cc_advance(f->cc, a.now_us);
@@ -152,6 +153,7 @@ static void advice(struct sim *s, struct flow *f, const struct packet *k)
 		.path = 1, .flows = k->payload, .advised_rate = s->conf->advise ? (double)k->seq : 0,
 	};
 
+	f->advised = a.advised_rate;
 	ccs_cc_advance(f->cc, a.now_us);
 	f->cc->ops->on_ack(f->cc, &a);
 	follow(s, f);

@@ -280,8 +280,8 @@ void flow_start(struct sim *s, struct flow *f)
 	f->sent_at = f->due_at = f->timer_at = f->lost_end = NEVER;
 	f->state = BLOCKED;
 	set_timeout(s, f);
-	if (s->conf->agents && !f->driver->is_tcp)
-		send_control(s, f->port, f, HELLO, 0);
+	if (flow_ready(s, f))
+		flow_announce(s, f);
 	f->control = mem_zeroed(1, f->driver->size);
 	f->driver->start(s, f);
 }
@@ -298,6 +298,12 @@ void flow_post(struct sim *s, struct flow *f)
 {
 	f->posted = flow_ready(s, f);
 	flow_update(s, f);
+}
+
+void flow_announce(struct sim *s, struct flow *f)
+{
+	if (s->conf->agents && !f->driver->is_tcp)
+		send_control(s, f->port, f, HELLO, 0);
 }
 
 static void finish(struct sim *s, struct flow *f)

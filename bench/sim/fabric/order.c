@@ -63,6 +63,8 @@ void order_received(struct sim *s, uint32_t flow)
 		struct flow *f = &s->flow[waiting];
 
 		find_ready(s, waiting);
+		if (o->ready[waiting] && !before && waiting < s->started)
+			flow_announce(s, f);
 		if (o->ready[waiting] > before && waiting < s->started && f->control)
 			f->driver->ready(s, f);
 	}

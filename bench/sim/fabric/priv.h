@@ -141,6 +141,7 @@ struct flow {
 	uint64_t una_at_timeout; /* snd_una when progress was last checked */
 	uint64_t sent_at;        /* the newest packet, or NEVER */
 	uint64_t segment_at;     /* the first packet of its segment */
+	double advised;          /* newest advice, bit/s; 0: none */
 	uint64_t gap;            /* until the next segment, at the rate when that packet was sent */
 	uint64_t due_at, timer_at; /* of the events that are set, or NEVER */
 	uint32_t next;           /* in the NIC's list */
@@ -383,6 +384,7 @@ bool host_send(struct sim *s, uint32_t port); /* a packet of a flow, if one may 
 void host_receive(struct sim *s, uint32_t port, uint32_t packet);
 void host_held(struct sim *s, uint32_t packet); /* an acknowledgement, for the noise of a host */
 void flow_start(struct sim *s, struct flow *f);
+void flow_announce(struct sim *s, struct flow *f); /* it is about to send */
 void flow_due(struct sim *s, uint32_t flow);
 void flow_timer(struct sim *s, uint32_t flow);
 void flow_timeout(struct sim *s, uint32_t flow);

@@ -8,6 +8,8 @@
 
 #define RTT_MOST_US 100e3                /* limit on RTTs that peers state */
 
+enum { SUBSCRIBERS = 64 };
+
 /* Time from an advice until data sent at that rate arrive; for READs, until the responses do. */
 static double rtt_us_of(const struct ccs_subscriber *s)
 {
@@ -18,26 +20,33 @@ static double rtt_us_of(const struct ccs_subscriber *s)
 	return p->rtt_ns ? (double)p->rtt_ns / 1e3 : p->inbound.request.period_us;
 }
 
-/* The largest RTT known: a controller that assumes too long an RTT reacts more slowly. */
-static double longest_rtt_us(const struct ccs_port *port)
+static double segment_of(const struct ccs_subscriber *s)
 {
-	double most = 0;
-
-	for (unsigned i = 0; i < port->nsubs; i++)
-		most = ccs_max(most, rtt_us_of(&port->sub[i]));
-	return ccs_min(most, RTT_MOST_US);
+	return s->inbound ? s->peer->segment : s->peer->subscription.segment;
 }
 
-static double largest_segment(const struct ccs_port *port)
+/*
+ * The lower median of what subscribers state, over SUBSCRIBERS of them at most; 0: nothing is known.
+ * A minority that states absurd values has no effect on others.
+ */
+static double median(const struct ccs_port *port, double (*value_of)(const struct ccs_subscriber *))
 {
-	double most = 0;
+	const unsigned step = port->nsubs / SUBSCRIBERS + 1;
+	double value[SUBSCRIBERS];
+	unsigned n = 0;
 
-	for (unsigned i = 0; i < port->nsubs; i++) {
-		const struct ccs_subscriber *s = &port->sub[i];
+	for (unsigned i = 0; i < port->nsubs; i += step) {
+		const double v = value_of(&port->sub[i]);
+		unsigned at = n;
 
-		most = ccs_max(most, s->inbound ? s->peer->segment : s->peer->subscription.segment);
+		if (!(v > 0))
+			continue;
+		for (; at && value[at - 1] > v; at--)
+			value[at] = value[at - 1];
+		value[at] = v;
+		n++;
 	}
-	return most;
+	return n ? value[(n - 1) / 2] : 0;
 }
 
 /* A switch does not know the number of flows on its port: some may not be subscribed. */
@@ -50,8 +59,8 @@ static struct ccs_advice_port controller_input(const struct ccs_port *port)
 		.sees_queue = port->publication,
 		.capacity = (double)port->record.capacity,
 		.flows = port->publication ? 0 : ccs_port_flows(port),
-		.rtt_us = longest_rtt_us(port),
-		.grain = largest_segment(port),
+		.rtt_us = ccs_min(median(port, rtt_us_of), RTT_MOST_US),
+		.grain = median(port, segment_of),
 	};
 }
 
@@ -80,7 +89,10 @@ void ccs_port_advise(struct ccs_port *port)
 		port->advice = (struct ccs_advice){ 0 };
 }
 
-/* The next sample is brought forward, so that the other senders receive the new rate soon. */
+/*
+ * The counter is read now, because the controller counts what arrives from now on. The next sample
+ * is brought forward, so that the other senders receive the new rate soon.
+ */
 void ccs_port_joined(struct ccs_agent *a, struct ccs_port *port, uint32_t more)
 {
 	struct ccs_advice_port now;
@@ -90,6 +102,8 @@ void ccs_port_joined(struct ccs_agent *a, struct ccs_port *port, uint32_t more)
 	port->record.capacity = (uint64_t)ccs_port_capacity(port);
 	now = controller_input(port);
 	now.now_ns = ccs_agent_now(a);
+	if (!port->publication)
+		ccs_ingress_read(&port->ingress, &now.bytes);
 	port->record.advised = (uint64_t)ccs_advice_join(&port->advice, &now, more);
 	if (port->sampled_ns + CCS_PERIOD_LEAST_NS < port->next_ns)
 		port->next_ns = port->sampled_ns + CCS_PERIOD_LEAST_NS;

@@ -59,8 +59,6 @@ void ccs_demand_join(struct ccs_agent *a, struct ccs_agent_flow *f)
 	if (!period_us)
 		return;
 	add_demand(&f->peer->request, f, period_us);
-	if (requested_of(f) & CCS_PEER_ADVICE)
-		f->sent_ns = ccs_agent_now(a); /* it is about to send */
 	a->demand.wanted = true;
 	a->due.demand_ns = 0;
 	a->demand.newest_ns = ccs_agent_now(a);

@@ -25,6 +25,9 @@ extern "C" {
 #define CCS_CC_PRIV_BYTES 320
 #define CCS_CC_MAX_HOPS 5
 
+/* Advice below this part of a port's capacity is a share of a full port. */
+#define CCS_ADVICE_SHARE 0.97
+
 /* Feedback that an algorithm requires. */
 enum ccs_cc_needs {
 	CCS_NEEDS_RTT = 1u << 0,
@@ -80,7 +83,8 @@ struct ccs_cc_ack {
 	uint32_t path;               /* its identifier; records of different paths do not compare */
 	unsigned flows;              /* active flows at the bottleneck; 0: unknown */
 	double covers_us;            /* earliest time of the telemetry; 0: unknown */
-	double advised_rate;         /* the receiver's advice to each flow, bit/s; 0: no advice */
+	double advised_rate;         /* the receiver's advice to each flow, bit/s: the capacity of a
+				      * port that is not full, or a share; 0: no advice */
 };
 
 /* The algorithm's output. */

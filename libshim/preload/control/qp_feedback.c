@@ -137,7 +137,8 @@ static void log_arrived(const struct qp *qp)
 /*
  * The fallback is used until telemetry arrives: algorithms that need it would begin at line rate
  * and stay there. A fresh record is sufficient: the flow need not wait until the feedback thread
- * has updated the status.
+ * has updated the status. The algorithm of cc=auto needs no fallback, but without an agent it bears
+ * the fallback's name.
  */
 const struct ccs_cc_spec *ccs_qp_feedback_algorithm(const struct qp *qp)
 {
@@ -149,6 +150,8 @@ const struct ccs_cc_spec *ccs_qp_feedback_algorithm(const struct qp *qp)
 	if (fb->status != CCS_FEEDBACK_OK && fb->status != CCS_FEEDBACK_WAITING)
 		return &p->fallback;
 	if (!(p->feedback_needs & NEEDS_RECORDS))
+		return &p->cc;
+	if (p->automatic && fb->telemetry)
 		return &p->cc;
 	if (!fb->telemetry || !fb->telemetry->fresh)
 		return &p->fallback;
