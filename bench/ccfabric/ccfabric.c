@@ -91,7 +91,7 @@ static void read_algorithm(const struct options *o, const char *text, struct ccs
 	if (!fab_cc_parse(spec, text, err, sizeof(err)))
 		die("%s", err);
 	if (ccs_cc_is_auto(text) && !o->conf.agents)
-		*spec = ccs_cc_default_spec(&CCS_CC_WITHOUT_ADVICE);
+		spec->ops = ccs_cc_fallback(spec->ops); /* with the same parameters */
 	if (spec->ops->needs & CCS_NEEDS_ADVICE && !o->conf.agents)
 		die("--cc %s needs --agents, which advise its rate", text);
 }

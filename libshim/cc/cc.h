@@ -27,12 +27,10 @@ extern const struct ccs_cc_ops *const ccs_cc_all[];
 extern const struct ccs_cc_need_name { unsigned bit; const char *name; } ccs_cc_need_names[];
 
 /*
- * The default: rcp where agents advise a rate, CCS_CC_WITHOUT_ADVICE where they do not.
- * ccs_cc_find() returns rcp for this name, with rcp's parameters. The caller selects rcp or
- * CCS_CC_WITHOUT_ADVICE for each flow.
+ * The default: rcp where agents answer, and its fallback copa, which is rcp without advice, where
+ * they do not. ccs_cc_find() returns rcp for this name.
  */
 #define CCS_CC_AUTO "auto"
-#define CCS_CC_WITHOUT_ADVICE ccs_cc_copa
 
 /* Whether "NAME[:param=value,...]" has the name CCS_CC_AUTO. */
 bool ccs_cc_is_auto(const char *text);

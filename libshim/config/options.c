@@ -156,8 +156,8 @@ const struct ccs_opt ccs_opt_table[] = {
 	  QP_AT(fallback),
 	  .doc = "Algorithm used while the feedback that cc needs is unavailable: timely "
 		 "or swift with default parameters, hold (keep the last rate) or open (no "
-		 "control). auto: swift for telemetry and advised rates, timely for CNPs, "
-		 "copa for cc=auto. cc is used again once feedback arrives." },
+		 "control). auto: swift for telemetry, copa for advised rates, timely for "
+		 "CNPs. cc is used again once feedback arrives." },
 	{ .name = "dscp", .type = CCS_OPT_STRING, .def = "keep", .check = check_dscp, QP_AT(dscp),
 	  .doc = "DSCP of the packets of controlled queue pairs, 0 to 63, where mode is "
 		 "enforce. Switches select a queue by it. Default: keep, the value that "

@@ -98,6 +98,17 @@ alone() {
 	[ "$(value '[.flows[] | select(.fct_ns == null)] | length')" = 0 ]
 }
 
+@test "auto without agents is copa with the same parameters" {
+	for cc in auto copa auto:delta=2 copa:delta=2; do
+		fabric --topology star:5@10g --flows incast:4,1m --hosts shim --cc "$cc"
+		value '.flows | map(.fct_ns)' > "times.$cc"
+	done
+	cmp times.auto times.copa
+	cmp times.auto:delta=2 times.copa:delta=2
+	run cmp times.auto times.auto:delta=2
+	[ "$status" -eq 1 ]
+}
+
 @test "one seed gives one result, another seed another" {
 	for seed in 7 7 8; do
 		fabric --topology clos:2x2x2x4/4@25g:100g --flows websearch:50% --for 2ms --cc dcqcn \

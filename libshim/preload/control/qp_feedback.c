@@ -77,9 +77,9 @@ void ccs_qp_feedback_prepare(struct ccs_policy *p)
 	if (p->cc.ops->without_ports)
 		ccs_cc_set_default_choice(&p->no_ports, "variant", p->cc.ops->without_ports);
 	p->fallback = ccs_cc_default_spec(fallback_of(p));
+	if (p->fallback.ops->params == p->cc.ops->params) /* copa for rcp */
+		memcpy(p->fallback.given, p->cc.given, sizeof(p->cc.given));
 	p->automatic = ccs_cc_is_auto(p->options.cc);
-	if (p->automatic && p->options.fallback == CCS_FALLBACK_AUTO)
-		p->fallback = ccs_cc_default_spec(&CCS_CC_WITHOUT_ADVICE);
 	if (p->automatic && !p->feedback_needs)
 		p->cc = p->no_ports = p->fallback;
 }
