@@ -67,7 +67,7 @@ grid=$top_builddir/bench/grid/grid
 			2> /dev/null
 	done
 	jq -es '.[0].length == 1 and .[1].length == 10
-		and 2 * .[0].rows[0].utilisation < .[1].rows[0].utilisation' 1 10
+		and 1.5 * .[0].rows[0].utilisation < .[1].rows[0].utilisation' 1 10
 }
 
 @test "what physics forbids is named with its rule, and not judged" {
