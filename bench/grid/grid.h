@@ -102,8 +102,8 @@ struct grid {
 	uint64_t seed;
 };
 
-/* Run all scenarios with all contenders in so many processes, and put their outcomes into memory that
- * processes share. False after a message for each run that failed. */
+/* Run all scenarios with all contenders in that number of processes. *out is in shared memory. False
+ * after a message for each run that failed. */
 bool grid_run(const struct grid *g, struct outcome *out, unsigned processes);
 
 void grid_print(const struct grid *g, unsigned worst);

@@ -9,8 +9,8 @@
  * While the port is not full, the rate is its capacity C, which bounds no flow. When it is full, the
  * rate falls until it limits the flows. Then the controller measures the number of flows in effect: the
  * bytes that arrived, divided by the bytes that one flow may have sent at the rates in force when
- * they left. The advised rate is eta * C divided by that number. Neither depends on earlier changes
- * of the rate, so the loop has no dynamics. A flow that its application limits counts in proportion
+ * they left. The advised rate is eta * C divided by that number. The number does not depend on
+ * earlier changes of the rate, so the loop cannot oscillate. A flow that its application limits counts in proportion
  * to its use.
  *
  * Senders' statements have little power. Flows that are announced together at a free port get equal

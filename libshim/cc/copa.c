@@ -337,7 +337,7 @@ static void update_average(const struct ccs_cc *cc, struct copa *c, double now_u
 }
 
 /*
- * While the measured ports are not full, RTTs vary because of the hosts. A queue at another link
+ * While the nearest measured port is not full, RTTs vary because of the hosts. A queue at another link
  * varies less than it is long, so the variation cannot hide it.
  */
 static void learn_variation(const struct ccs_cc *cc, struct copa *c, double rtt_us, double now_us)
@@ -454,13 +454,15 @@ static void set_spread(const struct ccs_cc *cc, struct copa *c, double rtt_us)
 		    (c->bound ? drain_share(cc, c, waited) : 0);
 }
 
+/* After a restart of the agent, time and counter may be smaller: the next record is measured. */
 static void measure_port(struct copa *c, const struct ccs_cc_ack *ack)
 {
 	const struct ccs_cc_hop *now = ack->hops;
 
-	if (!ack->nhops || now->ts_ns <= c->record_ns)
+	if (!ack->nhops || now->ts_ns == c->record_ns)
 		return;
-	if (c->record_ns && now->tx_bytes >= c->record_bytes)
+	if (c->record_ns && now->ts_ns > c->record_ns && now->tx_bytes >= c->record_bytes &&
+	    now->capacity >= 1)
 		c->load = 8e9 * (double)(now->tx_bytes - c->record_bytes) /
 			  ((double)(now->ts_ns - c->record_ns) * now->capacity);
 	c->record_ns = now->ts_ns;

@@ -2,8 +2,9 @@
 /*
  * Rows of rcp: agents advise shares of a full port, from the receiver's record alone (SIM_ECHO) or
  * from a switch's (SIM_INT). The same bounds apply to all links, NICs, RTTs and numbers of flows:
- * with 2 segments a flow and 2 more, the queue is what flows of one rate produce by chance. RTTs of
- * a millisecond are the exception: copa fills the port once before a share is in force.
+ * at most 2 segments of each flow and 2 more are in the queue, which flows of equal rate reach by
+ * chance. With RTTs of a millisecond the queue is longer, because copa fills the port once before a
+ * share is in force.
  */
 #include "rows.h"
 

@@ -151,7 +151,7 @@ static void a_flow_goes_on_when_its_bound_ends(void **state)
 	assert_true(cc.out.rate > PORT / 2);
 }
 
-/* Acknowledge with so many RTTs, every second one longer by `us`. */
+/* Acknowledge `rtts` times; every second RTT is longer by `us`. */
 static double vary(struct ccs_cc *cc, double now, unsigned rtts, double us, struct input in)
 {
 	for (unsigned i = 0; i < rtts; i++) {
@@ -187,6 +187,25 @@ static void rtts_that_vary_at_a_full_port_or_an_unmeasured_one_are_no_jitter(voi
 	assert_float_equal(observed(&cc, "jitter_us").value, 0, 0);
 }
 
+static void a_record_with_an_earlier_time_or_no_capacity_is_no_measurement(void **state)
+{
+	struct ccs_cc_hop hop = { .ts_ns = 2000000000, .tx_bytes = 1000, .capacity = PORT };
+	const struct ccs_cc_ack a = { .now_us = 1e3, .rtt_us = RTT, .bytes = SEGMENT, .hops = &hop,
+				      .nhops = 1, .advised_rate = PORT };
+	struct ccs_cc cc;
+
+	start(&cc, "rcp", &path);
+	cc.ops->on_ack(&cc, &a);
+	hop = (struct ccs_cc_hop){ .ts_ns = 1000, .tx_bytes = 0, .capacity = PORT };
+	cc.ops->on_ack(&cc, &a);
+	hop = (struct ccs_cc_hop){ .ts_ns = 1001000, .tx_bytes = 62500, .capacity = PORT };
+	cc.ops->on_ack(&cc, &a);
+	assert_float_equal(cc.out.utilisation, 0.5, 1e-9);
+	hop = (struct ccs_cc_hop){ .ts_ns = 2001000, .tx_bytes = 125000 };
+	cc.ops->on_ack(&cc, &a);
+	assert_float_equal(cc.out.utilisation, 0.5, 1e-9);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -199,6 +218,7 @@ int main(void)
 		cmocka_unit_test(a_queue_elsewhere_lowers_the_rate_below_the_bound),
 		cmocka_unit_test(a_flow_goes_on_when_its_bound_ends),
 		cmocka_unit_test(rtts_that_vary_are_jitter_where_the_port_is_not_full),
+		cmocka_unit_test(a_record_with_an_earlier_time_or_no_capacity_is_no_measurement),
 		cmocka_unit_test(rtts_that_vary_at_a_full_port_or_an_unmeasured_one_are_no_jitter),
 	};
 

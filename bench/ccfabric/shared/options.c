@@ -319,7 +319,7 @@ static void parse_seed(struct options *o)
 	o->conf.seed = (uint64_t)quantity(CCS_UNIT_NONE, 0, 0x1p53);
 }
 
-/* Where the value is put, and what it may be. */
+/* An option: its type, the permitted values, and the address of its value. */
 struct row {
 	const char *name;
 	enum { TEXT, TIME, BYTES, FRACTION, NUMBER, CHOICE, SET, CALL } kind;

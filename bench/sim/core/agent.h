@@ -11,9 +11,9 @@ enum {
 
 #define AGENT_CHANGE 0.05    /* of the advised rate, which is sent at once */
 
-/* The interval of an agent's records, of which each takes its port so long. Messages take at most
- * 0.5 % of the port to a peer, and 2 % to all; they are at most 50000 per second, with 200 us or more
- * between two. */
+/* The interval of an agent's records; message_us is the time of a message on its port. Messages use
+ * at most 0.5 % of the port for a peer and 2 % for all. There are at most 50000 per second, and at
+ * least 200 us between two. */
 static inline double agent_period_us(double message_us, double peers)
 {
 	return fmax(fmax(message_us / 0.005, message_us * peers / 0.02),

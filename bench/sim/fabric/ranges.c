@@ -15,7 +15,7 @@ static uint32_t find(const struct fab_ranges *r, uint64_t at)
 	return i;
 }
 
-/* Replace n ranges, the first of which is i, by at most one range. */
+/* Replace n ranges from index i by at most one range. */
 static void replace(struct fab_ranges *r, uint32_t i, uint32_t n, const struct fab_range *by)
 {
 	const uint32_t rest = r->n - i - n;

@@ -111,15 +111,15 @@ struct sim_agents {
 	double record_us;        /* interval at which the port is read; senders have the newest
 				    record; 0: each segment has its own */
 	bool report_flows;       /* acks name the number of active flows */
-	bool advise;             /* the port's agent advises a rate at each of its records: */
-	double loss;             /* share of its messages that are lost, */
-	double delay_us;         /* time that each takes in addition, */
+	bool advise;             /* the port's agent advises a rate with each record */
+	double loss;             /* probability that a message of the agent is lost */
+	double delay_us;         /* additional delay of a message */
 	double count_factor;     /* factor of the error in the number of flows; default 1 */
 };
 
 /* What the algorithm is given. */
 struct sim_path {
-	double base_us;          /* default: that of the network (SIM_SHIM: learned) */
+	double base_us;          /* default: the base RTT of the network (SIM_SHIM: learned) */
 	double noise_us;
 	double bottleneck;       /* bit/s, the path's bottleneck_rate; default: unknown */
 	unsigned flows;          /* default: flows per host */

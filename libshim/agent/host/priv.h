@@ -111,7 +111,7 @@ struct ccs_peer {
 		uint64_t due_ns;         /* next HELLO */
 		uint64_t awaited;        /* sequence number of the HELLO without a reply, or 0 */
 		uint64_t sent_ns;        /* when that HELLO was sent */
-		uint64_t first;          /* the first HELLO of which a late reply counts */
+		uint64_t first;          /* the oldest HELLO whose late reply counts */
 		uint64_t first_ns;       /* when that HELLO was sent */
 		uint64_t echo;           /* the peer's incarnation at that time */
 	} hello;

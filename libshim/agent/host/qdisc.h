@@ -12,7 +12,7 @@ struct ccs_qdisc {
 	int ifindex;
 	uint32_t parent, handle;
 	char kind[32];                   /* such as "red" */
-	bool counts;                     /* it has these counters; those of "noqueue" stay 0 */
+	bool counts;                     /* it has these counters; "noqueue" leaves them 0 */
 	uint64_t bytes, packets, drops;  /* bytes, packets: sent */
 	uint64_t backlog;                /* bytes */
 	double tbf_rate;                 /* bit/s, of a tbf; 0: another kind */

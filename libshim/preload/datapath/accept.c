@@ -47,8 +47,8 @@ static void set_source(struct qp *qp, uint64_t number, const struct ibv_send_wr 
 
 /*
  * Whether a WRITE or READ may be handed over in segments. A WR that the device would refuse must
- * get there unsplit. Without memory for a copy, the rest of a WR whose first segments have been
- * posted can neither wait nor be refused.
+ * get there unsplit. The rest of a WR whose first segments are posted cannot be refused, and it
+ * cannot wait without memory for a copy.
  */
 static bool may_split(struct qp *qp, const struct ibv_send_wr *wr, uint64_t len)
 {

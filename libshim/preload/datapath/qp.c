@@ -14,7 +14,7 @@
 
 /*
  * Entries of the device's queue that a shallow one has at least, for segments: as many as fit in a
- * ring of 32, of which a device (rxe) may keep one free. Deeper queues have entries enough, and
+ * ring of 32 entries, where a device (rxe) may keep one free. Deeper queues have entries enough, and
  * more would double their memory.
  */
 enum { DEPTH_LEAST = 31 };
@@ -93,8 +93,8 @@ uint32_t ccs_qp_granted_max(const struct ctx *ctx, uint32_t depth)
 }
 
 /*
- * These providers (mlx5, rxe) double a ring until it is large enough: mlx5 in bytes, of which a
- * WQE takes some, and rxe in entries, of which one stays free. So half of a ring holds half of
+ * These providers (mlx5, rxe) double a ring until it is large enough: mlx5 in bytes, rxe
+ * in entries, and rxe keeps one entry free. So half of a ring holds half of
  * the granted depth, rounded down. Others, and an rxe that reports no ring size, grant the depth
  * that was requested.
  */
