@@ -176,7 +176,6 @@ static void set_outputs(struct ccs_cc *cc, struct copa *c)
 	cc->out.rate = ccs_min(ccs_max(rate, cc->param[MIN_RATE]), cc->path.line_rate);
 	if (c->paused)
 		cc->out.rate = cc->param[MIN_RATE];
-	cc->out.utilisation = c->load;
 }
 
 /* The bound by the base RTT drains the queue of flows that began together. */
@@ -455,7 +454,7 @@ static void set_spread(const struct ccs_cc *cc, struct copa *c, double rtt_us)
 }
 
 /* After a restart of the agent, time and counter may be smaller: the next record is measured. */
-static void measure_port(struct copa *c, const struct ccs_cc_ack *ack)
+static void measure_port(struct ccs_cc *cc, struct copa *c, const struct ccs_cc_ack *ack)
 {
 	const struct ccs_cc_hop *now = ack->hops;
 
@@ -465,6 +464,7 @@ static void measure_port(struct copa *c, const struct ccs_cc_ack *ack)
 	    now->capacity >= 1)
 		c->load = 8e9 * (double)(now->tx_bytes - c->record_bytes) /
 			  ((double)(now->ts_ns - c->record_ns) * now->capacity);
+	cc->out.utilisation = c->load;
 	c->record_ns = now->ts_ns;
 	c->record_bytes = now->tx_bytes;
 }
@@ -488,7 +488,7 @@ static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 	struct copa *c = state(cc);
 	double target;
 
-	measure_port(c, ack);
+	measure_port(cc, c, ack);
 	take_advice(cc, c, ack);
 	if (!(ack->rtt_us > 0 && ack->rtt_us + ack->nic_wait_us < INFINITY))
 		return;
