@@ -201,7 +201,8 @@ static void a_record_with_an_earlier_time_or_no_capacity_is_no_measurement(void 
 	hop = (struct ccs_cc_hop){ .ts_ns = 1001000, .tx_bytes = 62500, .capacity = PORT };
 	cc.ops->on_ack(&cc, &a);
 	assert_float_equal(cc.out.utilisation, 0.5, 1e-9);
-	hop = (struct ccs_cc_hop){ .ts_ns = 2001000, .tx_bytes = 125000 };
+	hop = (struct ccs_cc_hop){ .ts_ns = 2001000, .tx_bytes = 125000,
+				    .capacity = 0.5 };
 	cc.ops->on_ack(&cc, &a);
 	assert_float_equal(cc.out.utilisation, 0.5, 1e-9);
 }
