@@ -2,6 +2,8 @@
 # libbench: what the bench's unit tests need as well.
 noinst_LTLIBRARIES += bench/libbench.la
 bench_libbench_la_SOURCES = \
+	bench/common/collectives.c \
+	bench/common/collectives.h \
 	bench/common/writable.c \
 	bench/common/writable.h \
 	bench/ccbench/scenario/inforce.c \
@@ -230,10 +232,23 @@ bench_sim_libstar_la_LIBADD = bench/sim/libcore.la libccs-fabric.la libccs-core.
 # Congestion control in a simulated fabric.
 noinst_LTLIBRARIES += bench/libfabric-sim.la
 bench_libfabric_sim_la_SOURCES = \
-	bench/ccfabric/collectives.c \
-	bench/ccfabric/collectives.h \
+	bench/ccfabric/figures.c \
+	bench/ccfabric/figures.h \
+	bench/ccfabric/operations.c \
+	bench/ccfabric/operations.h \
 	bench/ccfabric/plot.c \
 	bench/ccfabric/plot.h \
+	bench/ccfabric/presets.c \
+	bench/ccfabric/presets.h \
+	bench/ccfabric/run.c \
+	bench/ccfabric/run.h \
+	bench/ccfabric/shared/error.c \
+	bench/ccfabric/shared/error.h \
+	bench/ccfabric/shared/options.c \
+	bench/ccfabric/shared/options.h \
+	bench/ccfabric/shared/output.c \
+	bench/ccfabric/shared/output.h \
+	bench/ccfabric/shared/usage.c \
 	bench/ccfabric/summary.c \
 	bench/ccfabric/summary.h \
 	bench/ccfabric/traffic.c \
@@ -280,8 +295,6 @@ bench_libfabric_sim_la_LIBADD = bench/sim/libcore.la libccs-fabric.la bench/libb
 bin_PROGRAMS += bench/ccfabric/ccfabric
 bench_ccfabric_ccfabric_SOURCES = \
 	bench/ccfabric/ccfabric.c \
-	bench/ccfabric/shared/error.c \
-	bench/ccfabric/shared/error.h \
 	bench/ccfabric/models/judge.c \
 	bench/ccfabric/models/judge.h \
 	bench/ccfabric/models/matrix.c \
@@ -294,13 +307,10 @@ bench_ccfabric_ccfabric_SOURCES = \
 	bench/ccfabric/models/tune.c \
 	bench/ccfabric/models/tune.h \
 	bench/ccfabric/models/tune_print.c \
-	bench/ccfabric/shared/options.c \
-	bench/ccfabric/shared/options.h \
-	bench/ccfabric/shared/output.c \
-	bench/ccfabric/shared/output.h \
 	bench/ccfabric/repeat.c \
 	bench/ccfabric/repeat.h \
-	bench/ccfabric/shared/usage.c
+	bench/ccfabric/scenario.c \
+	bench/ccfabric/scenario.h
 bench_ccfabric_ccfabric_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) \
 	-DFAB_MODELS='"$(pkgdatadir)/fabric/ucloud.models"'
 fabricdir = $(pkgdatadir)/fabric
