@@ -54,7 +54,8 @@ struct fab_figures fab_figures(const struct fab_conf *conf, const struct fab_res
 {
 	const struct fab_outcome outcome = { .conf = conf, .result = r };
 	struct fab_figures f = {
-		.jain = jain(conf, r), .operations = fab_operations(r), .pauses = (double)r->pauses, .drops = (double)r->dropped,
+		.jain = jain(conf, r), .operations = fab_operations(r),
+		.pauses = (double)r->pauses, .drops = (double)r->dropped,
 	};
 	uint32_t port;
 

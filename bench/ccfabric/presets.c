@@ -29,14 +29,14 @@ static void store(void *owner, const struct fab_conf *conf, const struct fab_res
 struct options fab_preset_run(const struct fab_preset *p, char *const *arg, unsigned n, const char *cc,
 			      struct fab_figures *figures)
 {
-	static const char *const usual[] = { "ccfabric", "--hosts=shim", "--mtu=4096" };
-	const unsigned most = sizeof(usual) / sizeof(*usual) + FAB_PRESET_ARGS + n + 1;
+	static const char *const defaults[] = { "ccfabric", "--hosts=shim", "--mtu=4096" };
+	const unsigned most = sizeof(defaults) / sizeof(*defaults) + FAB_PRESET_ARGS + n + 1;
 	char **argv = mem_zeroed(most + 1, sizeof(*argv)), cc_option[288];
 	struct options o;
 	int argc = 0;
 
-	for (unsigned i = 0; i < sizeof(usual) / sizeof(*usual); i++)
-		argv[argc++] = strdup(usual[i]);
+	for (unsigned i = 0; i < sizeof(defaults) / sizeof(*defaults); i++)
+		argv[argc++] = strdup(defaults[i]);
 	for (unsigned i = 0; i < FAB_PRESET_ARGS && p->arg[i]; i++)
 		argv[argc++] = strdup(p->arg[i]);
 	for (unsigned i = 0; i < n; i++)

@@ -37,6 +37,8 @@ static char *host_text(const struct run *r, unsigned host, char *buf, size_t len
 		snprintf(buf, len, "host %u (%s)", host + 1, device);
 	else if (host == 0)
 		snprintf(buf, len, "receiver (%s)", device);
+	else if (host > o->senders + o->victim.wanted)
+		snprintf(buf, len, "claiming host (%s)", device);
 	else if (host > o->senders)
 		snprintf(buf, len, "victim (%s)", device);
 	else
