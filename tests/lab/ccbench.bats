@@ -261,3 +261,17 @@ interfere() {
   [[ $status -eq 0 ]]
   jq -e '.runs[0] | (.flows | length) == 3 and .operation_us.samples > 0' out/kv.json
 }
+
+# The first program leaves megabytes in a queue that drains at 200 Mb/s.
+@test "a run begins when the packets of the one before have left the port" {
+  options=(--queue 16mb --nic 1gbit)
+  # shellcheck disable=SC2016
+  in_lab bash -c 'timeout -s KILL 1 "$0" incast --senders 2 -q 4 -D 5 --cc none >/dev/null 2>&1
+    tc -n sw -s -j qdisc show dev p_1 >"$LAB_OUT/left"
+    "$0" incast --senders 1 -s 4k -t 1 -D 100ms --warmup 0 --no-victim --cc none' "$ccbench"
+  cat stderr
+  [[ $status -eq 0 ]]
+  jq -c '[.[].backlog]' out/left
+  jq -e '[.[].backlog] | max > 500000' out/left
+  jq -e '.runs[0] | [.queue_series_bytes[] | numbers] | max < 20000' out/incast.json
+}

@@ -407,6 +407,9 @@ static int open_sampler(struct run *r)
 	r->sampler.period = period < 200000 ? 200000 : period > 10000000 ? 10000000 : period;
 	if (sampler_open(&r->sampler))
 		return fail(r, 2, "%s", r->sampler.err);
+	if (r->sampler.busy)
+		fprintf(stderr, "ccbench: %s: other packets pass %s; the results contain them\n",
+			r->setting->name, r->sampler.port);
 	r->sampled = true;
 	return 0;
 }
