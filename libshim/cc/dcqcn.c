@@ -12,6 +12,7 @@
  *  - The additive step grows while the RTT shows no queue, and is a small share of the target
  *    (own_step()).
  *  - A window limits the outstanding bytes according to the rate (own_window()).
+ *  - A CNP that an unsplit message causes alone has no effect (marks_itself()).
  */
 #include "cc/dcqcn.h"
 
@@ -63,15 +64,23 @@ static const char *const stages[] = { "idle", "fr", "ai", "hai" };
 
 /* A timer's period is at least this share of the time between two segments of the flow. */
 #define OWN_SHARE 0.25
-/* Limits of the additive step, as shares of the target: with and without a queue. */
+/* Limits of the additive step, as shares of the target: with a queue, also of unsplit messages,
+ * whose flows are few, and without a queue. */
 #define QUEUED_MOST (1.0 / 32)
+#define BURST_MOST (1.0 / 8)
 #define UNQUEUED_MOST (1.0 / 16)
 /* Without a queue the step grows by its first value in this number of increases, after 2 F. */
 #define UNQUEUED_INCREASES 4
 /* An RTT that is this number of segment times above the base RTT shows no queue. */
 #define UNQUEUED_SEGMENTS 2
 
-#define LIMIT_SEGMENTS 4         /* in the window besides the rate times the RTT */
+#define LEAST_PART 4096          /* least bytes of a part into which flow/limits.c splits */
+#define PART_US 8.0              /* time of a longer part on the line */
+#define BURST_PARTS 8            /* a burst is longer than this number of parts */
+#define SLOWEST 10.0             /* time of a burst at the slowest link over the line's */
+#define LEAST_WEIGHT (1.0 / 256) /* of a longer RTT in the least RTT */
+#define LIMIT_SEGMENTS 4         /* in the window of a flow without CNPs, see limit_segments() */
+#define SLOW_SHARE 0.25          /* of the line's rate: one of several flows of a full port */
 #define BAND 4.0                 /* Kmax / Kmin: the RTT in the marking band, in base RTTs */
 #define MOST_LATE_US 400.0       /* limit of the host jitter in the window */
 #define MOST_LATE_BASES 10       /* the same in base RTTs, for queues that no switch marks */
@@ -93,6 +102,30 @@ static double own_period_us(const struct ccs_cc *cc, unsigned timer)
 	return ccs_max(ccs_max(cc->param[timer], ccs_dcqcn_const(cc)->rtt_us), OWN_SHARE * apart);
 }
 
+/* Whether segments are whole messages, far longer than the parts into which the flow layer splits. */
+static bool is_burst(const struct ccs_cc_path *path)
+{
+	const double part = ccs_max(LEAST_PART, PART_US * path->line_rate / 8e6);
+
+	return path->segment > BURST_PARTS * part;
+}
+
+/*
+ * Segments in the window besides the rate times the RTT. A flow whose last CNP is less than F periods
+ * ago shares a queue, so it has fewer there: a short queue holds a segment of each of many flows.
+ */
+static double limit_segments(const struct ccs_cc *cc)
+{
+	const struct dcqcn *d = ccs_dcqcn_const(cc);
+	const bool marked = isfinite(d->cut_us) && d->time_count < cc->param[F];
+
+	if (is_burst(&cc->path))
+		return 2;
+	if (!marked)
+		return LIMIT_SEGMENTS;
+	return cc->out.rate < SLOW_SHARE * cc->path.line_rate ? 1 : 2;
+}
+
 /*
  * The flow layer limits outstanding bytes by the base RTT (flow/limits.c), but flows that begin
  * together measure a base RTT that contains their queue. With that limit alone the queue would not
@@ -107,9 +140,33 @@ static double own_window(const struct ccs_cc *cc)
 				    ccs_min(MOST_LATE_US, MOST_LATE_BASES * base));
 	const double idle = ccs_min(BAND * rate, line) * (base + cc->path.rtt_jitter_us);
 
-	if (rate >= line && !(late > 0))
+	if (rate >= line && !(late > 0) && !is_burst(&cc->path))
 		return 0;
-	return (idle + rate * late) / 8e6 + LIMIT_SEGMENTS * cc->path.segment;
+	return (idle + rate * late) / 8e6 + limit_segments(cc) * cc->path.segment;
+}
+
+/*
+ * An RTT below this shows no queue of others. The least RTT of unsplit messages contains their own
+ * queue; it may also contain others', so it counts up to SLOWEST times their time on the line.
+ */
+static double unqueued_us(const struct ccs_cc *cc)
+{
+	const double base = cc->path.base_rtt_us + cc->path.rtt_jitter_us;
+	const double segment_us = ccs_cc_segment_us(&cc->path, cc->path.segment);
+	const double own = is_burst(&cc->path) ? ccs_dcqcn_const(cc)->least_us - base : 0;
+
+	return base + ccs_min(ccs_max(own, 0), SLOWEST * segment_us) + UNQUEUED_SEGMENTS * segment_us;
+}
+
+/*
+ * A message that cannot be split arrives as a burst, which a slower port marks even if it is alone
+ * there, at any rate of the flow. Such a CNP shows no congestion if the RTT shows no queue.
+ */
+static bool marks_itself(const struct ccs_cc *cc)
+{
+	const double rtt_us = ccs_dcqcn_const(cc)->rtt_us;
+
+	return is_burst(&cc->path) && rtt_us > 0 && rtt_us < unqueued_us(cc);
 }
 
 /*
@@ -122,35 +179,38 @@ static double own_step(const struct ccs_cc *cc)
 {
 	const struct dcqcn *d = ccs_dcqcn_const(cc);
 	const double *p = cc->param;
-	const double idle_us = cc->path.base_rtt_us + cc->path.rtt_jitter_us +
-			       UNQUEUED_SEGMENTS * ccs_cc_segment_us(&cc->path, cc->path.segment);
 	const double longer = own_period_us(cc, RATE_TIMER) /
 			      ccs_dcqcn_published[CCS_DCQCN_PAPER].rate_timer;
 	const double late = ccs_max(d->time_count - 2 * p[F], 0);
 
 	if (ccs_cc_is_given(cc, RATE_AI) || !(d->rtt_us > 0))
 		return p[RATE_AI];
-	if (d->rtt_us < idle_us)
+	if (d->rtt_us < unqueued_us(cc))
 		return ccs_min(p[RATE_AI] * longer * (1 + late / UNQUEUED_INCREASES),
 			       UNQUEUED_MOST * d->target);
-	return ccs_min(p[RATE_AI], QUEUED_MOST * d->target);
+	return ccs_min(p[RATE_AI], (is_burst(&cc->path) ? BURST_MOST : QUEUED_MOST) * d->target);
 }
 
 /*
  * CNPs that arrive within an RTT of a cut are for packets that were sent before it. The paper's
  * interval of CNPs exceeds its RTT. Here a queue may hold many segments of each flow, and all
  * these CNPs would reduce every flow to min_rate. Until the cut can have an effect, they reduce
- * the rate to the delivery rate at the lowest.
+ * the rate to the delivery rate at the lowest, which is not known before an acknowledgement. The
+ * first message of a flow that cannot split it causes many CNPs before its own.
  */
 static void own_on_cnp(struct ccs_cc *cc, double now_us)
 {
 	struct dcqcn *d = ccs_dcqcn(cc);
-	const bool awaits_effect = now_us < d->cut_us + d->rtt_us;
-	const double acked_us = d->ack_us - d->cut_us;
+	const bool first = !(d->rtt_us > 0) && is_burst(&cc->path) && isfinite(d->cut_us);
+	const bool awaits_effect = first || now_us < d->cut_us + d->rtt_us;
 	double least = ccs_dcqcn_floor(cc);
 
+	if (marks_itself(cc))
+		return;
 	if (awaits_effect) {
-		least = ccs_max(acked_us > 0 ? 8e6 * d->acked / acked_us : 0, least);
+		if (!(d->ack_us > d->cut_us))
+			return;
+		least = ccs_max(8e6 * d->acked / (d->ack_us - d->cut_us), least);
 		least = ccs_min(least, cc->out.rate);
 		if (cc->out.rate <= least)
 			return;
@@ -160,14 +220,19 @@ static void own_on_cnp(struct ccs_cc *cc, double now_us)
 		d->cut_us = now_us;
 		d->acked = 0;
 	}
+	cc->out.window = own_window(cc);
 }
 
 static void learn_from_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 {
 	struct dcqcn *d = ccs_dcqcn(cc);
 
-	if (ack->rtt_us > 0 && ack->rtt_us < INFINITY)
+	if (ack->rtt_us > 0 && ack->rtt_us < INFINITY) {
 		d->rtt_us = ack->rtt_us;
+		d->least_us = !(d->least_us > 0) ? ack->rtt_us
+			      : ccs_min(ack->rtt_us, d->least_us + LEAST_WEIGHT *
+							     (ack->rtt_us - d->least_us));
+	}
 	d->ack_us = ack->now_us;
 	d->acked += ack->bytes;
 	ccs_host_jitter_add(&d->jitter, ack, cc->out.rate < cc->path.line_rate);

@@ -46,6 +46,7 @@ struct dcqcn {
 	/* variant ccshim only */
 	double cut_us;               /* time of the last cut whose effect is awaited */
 	double rtt_us;               /* last RTT; 0: unknown */
+	double least_us;             /* least RTT, slowly forgotten; 0: unknown */
 	double ack_us, acked;        /* last acknowledgement; bytes acknowledged since cut_us */
 	struct ccs_host_jitter jitter;
 };

@@ -89,7 +89,8 @@ static const struct row rows[] = {
 	{ MANY(100, 1), { { UTIL, 95, ALL }, { JAIN, 0.6, 1 }, { Q_P95, 0, 180 } } },
 	{ MANY(100, 10), { { UTIL, 94, ALL }, { JAIN, 0.5, 1 }, { Q_P95, 0, 200 } } },
 	{ MANY(256, 1), { { UTIL, 95, ALL }, { JAIN, 0.3, 1 }, { Q_P95, 0, 230 } } },
-	{ FAR_SLOW(2), { { UTIL, 95, ALL }, { JAIN, 0.9, 1 }, { Q_P95, 0, 82 } } },
+	/* A packet is 0.047 % of what the port sends in this row. */
+	{ FAR_SLOW(2), { { UTIL, 95, 100.05 }, { JAIN, 0.9, 1 }, { Q_P95, 0, 82 } } },
 };
 
 const struct group sim_dcqcn = { "dcqcn", rows, sizeof(rows) / sizeof(rows[0]) };

@@ -123,6 +123,58 @@ static void cuts_within_an_rtt_end_at_the_delivered_rate(void **state)
 	}
 }
 
+/* Half an RTT after the cut no data sent after it can have been acknowledged. */
+static void cnps_before_an_acknowledgement_change_nothing_after_a_cut(void **state)
+{
+	struct ccs_cc cc;
+
+	start(&cc, "dcqcn", &path40g);
+	ack(&cc, 950, 400, 32768);
+	for (int i = 0; i < 8; i++)
+		cnp(&cc, 1000 + 40 * i);
+	check_close("rate", 0, cc.out.rate, 20e9);
+	cnp(&cc, 1401);
+	assert_true(cc.out.rate < 0.8 * 20e9);
+}
+
+static const struct ccs_cc_path sends = { .line_rate = 1e9, .base_rtt_us = 50, .segment = 65536,
+					  .flows = 1 };
+
+/* At 200 Mb/s a message of 64 KB makes a queue of 2.1 ms by itself. */
+static void marks_that_an_unsplit_message_causes_alone_change_nothing(void **state)
+{
+	struct ccs_cc cc;
+	double now_us = 0;
+
+	start(&cc, "dcqcn", &sends);
+	cnp(&cc, 500);
+	for (int i = 0; i < 40; i++)
+		cnp(&cc, 550 + 50 * i);
+	check_close("rate before the first message has arrived", 0, cc.out.rate, 500e6);
+	for (now_us = 10e3; now_us < 200e3; now_us += 5e3) {
+		ack(&cc, now_us, 2200, 65536);
+		cnp(&cc, now_us);
+	}
+	check_close("rate of a flow alone", 0, cc.out.rate, 1e9);
+	ack(&cc, now_us, 20e3, 65536);
+	cnp(&cc, now_us);
+	assert_true(cc.out.rate < 0.9e9);
+}
+
+/* A least RTT that was measured in the queue of others does not hide that queue. */
+static void a_queue_of_others_is_not_the_messages_own(void **state)
+{
+	struct ccs_cc cc;
+	double now_us;
+
+	start(&cc, "dcqcn", &sends);
+	for (now_us = 10e3; now_us < 2e6; now_us += 50e3) {
+		ack(&cc, now_us, 50e3, 65536);
+		cnp(&cc, now_us);
+	}
+	assert_true(cc.out.rate < 100e6);
+}
+
 /*
  * The increase per time is the paper's while the RTT is the base RTT; otherwise the increase
  * per period is.
@@ -220,6 +272,19 @@ static void the_limit_follows_the_rate(void **state)
 		}
 }
 
+static void the_limit_is_lower_after_a_cut(void **state)
+{
+	struct ccs_cc cc;
+
+	start(&cc, "dcqcn", &path40g);
+	cnp(&cc, 100);
+	check_close("window of half the line", 0, cc.out.window, 40e9 * 20 / 8e6 + 2 * 32768);
+	for (int i = 0; i < 6; i++)
+		cnp(&cc, 150 + 50 * i);
+	assert_true(cc.out.rate < 10e9);
+	check_close("window below a quarter", 0, cc.out.window, 4 * cc.out.rate * 20 / 8e6 + 32768);
+}
+
 static void jitter_below_line_rate_is_forgotten(void **state)
 {
 	struct ccs_cc cc;
@@ -249,7 +314,11 @@ int main(void)
 		cmocka_unit_test(cuts_within_an_rtt_end_at_the_delivered_rate),
 		cmocka_unit_test(steps_grow_with_the_period_where_nothing_queues),
 		cmocka_unit_test(steps_grow_with_time_where_nothing_queues),
+		cmocka_unit_test(cnps_before_an_acknowledgement_change_nothing_after_a_cut),
+		cmocka_unit_test(marks_that_an_unsplit_message_causes_alone_change_nothing),
+		cmocka_unit_test(a_queue_of_others_is_not_the_messages_own),
 		cmocka_unit_test(the_limit_follows_the_rate),
+		cmocka_unit_test(the_limit_is_lower_after_a_cut),
 		cmocka_unit_test(jitter_at_line_rate_widens_the_limit),
 		cmocka_unit_test(jitter_below_line_rate_is_forgotten),
 	};
