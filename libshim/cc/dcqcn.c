@@ -78,9 +78,9 @@ static const char *const stages[] = { "idle", "fr", "ai", "hai" };
 #define PART_US 8.0              /* time of a longer part on the line */
 #define BURST_PARTS 8            /* a burst is longer than this number of parts */
 #define SLOWEST 10.0             /* time of a burst at the slowest link over the line's */
-#define LEAST_WEIGHT (1.0 / 256) /* of a longer RTT in the least RTT */
+#define LEAST_WEIGHT (1.0 / 256) /* with which the least RTT follows longer RTTs */
 #define LIMIT_SEGMENTS 4         /* in the window of a flow without CNPs, see limit_segments() */
-#define SLOW_SHARE 0.25          /* of the line's rate: one of several flows of a full port */
+#define SLOW_SHARE 0.25          /* a slower flow is taken for one of many at a full port */
 #define BAND 4.0                 /* Kmax / Kmin: the RTT in the marking band, in base RTTs */
 #define MOST_LATE_US 400.0       /* limit of the host jitter in the window */
 #define MOST_LATE_BASES 10       /* the same in base RTTs, for queues that no switch marks */
@@ -146,8 +146,8 @@ static double own_window(const struct ccs_cc *cc)
 }
 
 /*
- * An RTT below this shows no queue of others. The least RTT of unsplit messages contains their own
- * queue; it may also contain others', so it counts up to SLOWEST times their time on the line.
+ * An RTT below this shows no queue of others. The least RTT of unsplit messages contains the
+ * queue that they make; others' may be in it, so it counts up to SLOWEST times their line time.
  */
 static double unqueued_us(const struct ccs_cc *cc)
 {
