@@ -2,6 +2,8 @@
 # libbench: what the bench's unit tests need as well.
 noinst_LTLIBRARIES += bench/libbench.la
 bench_libbench_la_SOURCES = \
+	bench/common/collectives.c \
+	bench/common/collectives.h \
 	bench/common/writable.c \
 	bench/common/writable.h \
 	bench/ccbench/scenario/inforce.c \
@@ -43,6 +45,8 @@ bench_libbench_la_SOURCES = \
 	bench/ccbench/scenario/settings.c \
 	bench/ccbench/scenario/settings.h \
 	bench/ccbench/scenario/flow.h \
+	bench/ccbench/traffic/order.c \
+	bench/ccbench/traffic/order.h \
 	bench/ccbench/traffic/messages.c \
 	bench/ccbench/traffic/messages.h \
 	bench/ccbench/traffic/qdisc.c \
@@ -141,12 +145,13 @@ bench_grid_grid_SOURCES = \
 	bench/grid/grid.c \
 	bench/grid/grid.h \
 	bench/grid/grid_conf.c \
+	bench/grid/grid_fabric.c \
 	bench/grid/grid_judge.c \
 	bench/grid/grid_lab.c \
 	bench/grid/grid_print.c \
 	bench/grid/grid_rows.c \
 	bench/grid/grid_run.c
-bench_grid_grid_LDADD = bench/sim/libstar.la bench/libbench.la
+bench_grid_grid_LDADD = bench/sim/libstar.la bench/libfabric-sim.la bench/libbench.la
 EXTRA_DIST += bench/scripts/grid-lab
 
 # Cost of host agents per mark and per CNP; for developers, not installed.
@@ -230,10 +235,23 @@ bench_sim_libstar_la_LIBADD = bench/sim/libcore.la libccs-fabric.la libccs-core.
 # Congestion control in a simulated fabric.
 noinst_LTLIBRARIES += bench/libfabric-sim.la
 bench_libfabric_sim_la_SOURCES = \
-	bench/ccfabric/collectives.c \
-	bench/ccfabric/collectives.h \
+	bench/ccfabric/figures.c \
+	bench/ccfabric/figures.h \
+	bench/ccfabric/operations.c \
+	bench/ccfabric/operations.h \
 	bench/ccfabric/plot.c \
 	bench/ccfabric/plot.h \
+	bench/ccfabric/presets.c \
+	bench/ccfabric/presets.h \
+	bench/ccfabric/run.c \
+	bench/ccfabric/run.h \
+	bench/ccfabric/shared/error.c \
+	bench/ccfabric/shared/error.h \
+	bench/ccfabric/shared/options.c \
+	bench/ccfabric/shared/options.h \
+	bench/ccfabric/shared/output.c \
+	bench/ccfabric/shared/output.h \
+	bench/ccfabric/shared/usage.c \
 	bench/ccfabric/summary.c \
 	bench/ccfabric/summary.h \
 	bench/ccfabric/traffic.c \
@@ -280,8 +298,6 @@ bench_libfabric_sim_la_LIBADD = bench/sim/libcore.la libccs-fabric.la bench/libb
 bin_PROGRAMS += bench/ccfabric/ccfabric
 bench_ccfabric_ccfabric_SOURCES = \
 	bench/ccfabric/ccfabric.c \
-	bench/ccfabric/shared/error.c \
-	bench/ccfabric/shared/error.h \
 	bench/ccfabric/models/judge.c \
 	bench/ccfabric/models/judge.h \
 	bench/ccfabric/models/matrix.c \
@@ -294,13 +310,10 @@ bench_ccfabric_ccfabric_SOURCES = \
 	bench/ccfabric/models/tune.c \
 	bench/ccfabric/models/tune.h \
 	bench/ccfabric/models/tune_print.c \
-	bench/ccfabric/shared/options.c \
-	bench/ccfabric/shared/options.h \
-	bench/ccfabric/shared/output.c \
-	bench/ccfabric/shared/output.h \
 	bench/ccfabric/repeat.c \
 	bench/ccfabric/repeat.h \
-	bench/ccfabric/shared/usage.c
+	bench/ccfabric/scenario.c \
+	bench/ccfabric/scenario.h
 bench_ccfabric_ccfabric_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) \
 	-DFAB_MODELS='"$(pkgdatadir)/fabric/ucloud.models"'
 fabricdir = $(pkgdatadir)/fabric

@@ -334,6 +334,7 @@ static int run_all(struct bench *b)
 			return failed; /* without its report, runs cannot be compared */
 		status |= failed;
 	}
+	report_compare(b->report, o->cc.n, o->repeat);
 	table_compare(b->report, o->cc.n, o->repeat);
 	if (b->calibrated)
 		table_slowdown(b->report, o->cc.n);

@@ -8,6 +8,7 @@
 #include "base/document.h"
 #include "base/json.h"
 #include "bench/sim/core/memory.h"
+#include "operations.h"
 #include "tools/common/human.h"
 
 enum { BUSIEST = 8 };
@@ -90,6 +91,8 @@ static void write_port(struct ccs_json *j, const struct topology *t, uint32_t i,
 
 static void write_totals(struct ccs_json *j, const struct fab_result *r)
 {
+	struct spread operations;
+
 	ccs_json_object(j, "packets");
 	ccs_json_uint(j, "sent", r->sent);
 	ccs_json_uint(j, "received", r->received);
@@ -108,6 +111,8 @@ static void write_totals(struct ccs_json *j, const struct fab_result *r)
 	ccs_json_uint(j, "pauses", r->pauses);
 	ccs_json_uint(j, "resumes", r->resumes);
 	ccs_json_end(j);
+	operations = fab_operations(r);
+	fab_write_operations(j, &operations);
 	ccs_json_num(j, "headroom_bytes_max", r->headroom_max);
 	ccs_json_object(j, "xoff_cells");
 	ccs_json_num(j, "min", r->pauses ? (double)r->xoff_cells_min : NAN);
@@ -288,6 +293,17 @@ static void print_flows(const struct fab_conf *conf, const struct fab_result *r,
 		fprintf(f, "%u of them have no path since the last change of the network.\n", r->cut);
 }
 
+static void print_operations(const struct fab_result *r, FILE *f)
+{
+	const struct spread s = fab_operations(r);
+	char p50[24], p99[24], max[24];
+
+	if (s.n)
+		fprintf(f, "%-14s %8zu %10s %10s %10s\n", "operations", s.n,
+			human_us(s.p50, p50, sizeof(p50)), human_us(s.p99, p99, sizeof(p99)),
+			human_us(s.max, max, sizeof(max)));
+}
+
 unsigned fab_longest_queues(const struct fab_outcome *o, bool by_mean, uint32_t *port, unsigned n)
 {
 	const uint32_t ports = 2 * o->conf->topology->links;
@@ -345,6 +361,7 @@ void fab_print(const struct fab_outcome *o, FILE *f)
 	char virtual[24], headroom[24];
 
 	print_flows(conf, r, f);
+	print_operations(r, f);
 	print_ports(o, f);
 	fprintf(f, "\n%llu packets, %llu dropped, %llu marked, %llu PAUSE frames, headroom up to %s\n",
 		(unsigned long long)r->sent, (unsigned long long)r->dropped,

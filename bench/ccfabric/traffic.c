@@ -6,12 +6,13 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "bench/common/sizes.h"
+#include "bench/common/collectives.h"
 #include "bench/common/rng.h"
-#include "collectives.h"
+#include "bench/common/sizes.h"
 #include "bench/sim/core/memory.h"
 
 enum { PORT = 100 };
+#define CLAIM_PAUSE_US 50e3 /* within the time after which agents forget a flow */
 #define FLOWS_MAX (1u << 26)
 
 struct maker {
@@ -23,6 +24,7 @@ struct maker {
 	uint64_t size;
 	double at_us;            /* of the flows that are not drawn at random */
 	unsigned priority;
+	unsigned groups;         /* of flows with operations, so far */
 };
 
 static void add(struct maker *m, unsigned src, unsigned dst, uint64_t size, double start_us)
@@ -194,28 +196,123 @@ static bool make_incasts(struct maker *m, const char *text)
 	}
 }
 
-static bool make_collective(struct maker *m, const char *text,
-			    bool (*collective)(struct fab_flows *f, const struct fab_group *g))
-{
-	struct fab_group g = { .host = m->host, .hosts = m->hosts, .piece = m->how->message };
+/* Each operation of the steps, one after another. */
+struct operations {
+	unsigned n;
+	double pause_us;
+	bool unmeasured;
+};
 
-	g.like = (struct fab_flow_spec){
-		.priority = m->priority, .port = PORT, .start = (uint64_t)(m->at_us * 1e6),
-	};
-	if (!parse_size(m, text) || m->hosts < 2)
+/* "[,OPERATIONS[,PAUSE]]"; one operation by default. */
+static bool parse_operations(const char *text, struct operations *o)
+{
+	char pause[32] = "0";
+	int end = 0;
+
+	*o = (struct operations){ .n = 1 };
+	if (!*text)
+		return true;
+	if (sscanf(text, ",%7u%n,%31[^,]%n", &o->n, &end, pause, &end) < 1 || text[end] || !o->n)
 		return false;
-	g.size = m->size;
-	return collective(m->f, &g);
+	return !ccs_parse_unit(pause, CCS_UNIT_TIME, &o->pause_us) && o->pause_us < 1e9;
+}
+
+/* A single operation has no group: its flows end with it. */
+static bool add_steps(struct maker *m, const struct steps *steps, const struct operations *o)
+{
+	const unsigned first = m->f->n, group = o->n > 1 ? ++m->groups : 0;
+
+	for (unsigned i = 0; i < steps->n; i++) {
+		const struct step *s = &steps->v[i];
+		struct fab_flow_spec flow = {
+			.src = m->host[s->src], .dst = m->host[s->dst], .priority = m->priority,
+			.port = PORT, .verb = m->how->verb, .start = (uint64_t)(m->at_us * 1e6),
+			.message = s->size, .size = s->size * s->messages * o->n, .lag = s->lag,
+			.group = group, .messages = s->messages, .unmeasured = o->unmeasured,
+			.pause = (uint64_t)(o->pause_us * 1e6),
+		};
+
+		for (unsigned k = 0; k < 2; k++)
+			flow.after[k] = s->after[k] ? first + s->after[k] : 0;
+		fab_flows_add(m->f, flow);
+	}
+	return !steps->failed;
+}
+
+/* "SIZE[,OPERATIONS[,PAUSE]]" */
+static bool make_collective(struct maker *m, const char *text, const char *name)
+{
+	enum collective c = COLLECTIVE_HALVING;
+	struct steps steps = { 0 };
+	struct operations o;
+	char size[32];
+	int end = 0;
+	bool ok;
+
+	while (collective_name(c) && strcmp(collective_name(c), name) != 0)
+		c++;
+	if (!collective_name(c) || sscanf(text, "%31[^,]%n", size, &end) != 1 ||
+	    !parse_size(m, size) || !parse_operations(text + end, &o))
+		return false;
+	ok = collective_steps(&steps, c, m->hosts, m->size, m->how->message) &&
+	     add_steps(m, &steps, &o);
+	steps_free(&steps);
+	return ok;
+}
+
+/* "FROM,TO,REQUEST,RESPONSE[,OPERATIONS[,PAUSE]]" */
+static bool make_kv(struct maker *m, const char *text)
+{
+	char request[32], response[32];
+	struct hosts from, to;
+	struct operations o;
+	char a[16], b[16];
+	uint64_t bytes;
+	bool ok = true;
+	int end = 0;
+
+	if (sscanf(text, "%15[^,],%15[^,],%31[^,],%31[^,]%n", a, b, request, response, &end) != 4 ||
+	    !parse_hosts(m, a, &from) || !parse_hosts(m, b, &to) || !parse_size(m, request))
+		return false;
+	bytes = m->size;
+	if (!parse_size(m, response) || !parse_operations(text + end, &o))
+		return false;
+	for (unsigned i = from.first; i <= from.last; i++)
+		for (unsigned k = to.first; k <= to.last; k++) {
+			struct steps steps = { 0 };
+
+			request_steps(&steps, i, k, bytes, m->size);
+			ok &= i != k && add_steps(m, &steps, &o);
+			steps_free(&steps);
+		}
+	return ok;
+}
+
+/* "N,FROM,TO": flows that an agent counts but that use no bandwidth, a byte every 50 ms each. */
+static bool make_claims(struct maker *m, const char *text)
+{
+	const struct operations o = { .n = 1000, .pause_us = CLAIM_PAUSE_US, .unmeasured = true };
+	struct step step = { .size = 1, .messages = 1 };
+	const struct steps steps = { .v = &step, .n = 1 };
+	unsigned n;
+	char tail;
+
+	if (sscanf(text, "%5u,%5u,%5u%c", &n, &step.src, &step.dst, &tail) != 3 || !n ||
+	    step.src == step.dst || step.src >= m->hosts || step.dst >= m->hosts)
+		return false;
+	for (unsigned i = 0; i < n; i++)
+		add_steps(m, &steps, &o);
+	return true;
 }
 
 static bool make(struct maker *m, const char *name, const char *value)
 {
-	if (strcmp(name, "allreduce-ring") == 0)
-		return make_collective(m, value, fab_allreduce_ring);
-	if (strcmp(name, "allreduce-tree") == 0)
-		return make_collective(m, value, fab_allreduce_tree);
-	if (strcmp(name, "allreduce-halving") == 0)
-		return make_collective(m, value, fab_allreduce_halving);
+	if (strncmp(name, "allreduce-", 10) == 0)
+		return make_collective(m, value, name + 10);
+	if (strcmp(name, "kv") == 0)
+		return make_kv(m, value);
+	if (strcmp(name, "claims") == 0)
+		return make_claims(m, value);
 	if (strcmp(name, "cross") == 0)
 		return make_cross(m, value);
 	if (strcmp(name, "pairs") == 0)

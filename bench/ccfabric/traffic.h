@@ -27,8 +27,14 @@ struct fab_traffic {
  *	                         between hosts drawn at random, as a Poisson process, so that the
  *	                         hosts' links carry LOAD (0.5, 50%) of their rate
  *	allreduce-ring:SIZE, allreduce-tree:SIZE, allreduce-halving:SIZE
- *	                         of all hosts; see collectives.h
- * or several of these, joined by +, each with PRIORITY= and COPIES* before it, and with @START[~INTERVAL] behind
+ *	                         of all hosts; see bench/common/collectives.h
+ *	kv:FROM,TO,REQUEST,RESPONSE
+ *	                         a request of each host FROM to each host TO, and its response
+ *	claims:N,FROM,TO         N flows of host FROM to TO that send a byte every 50 ms each
+ * An all-reduce's SIZE and kv's RESPONSE may be followed by ,OPERATIONS,PAUSE: so many operations on
+ * the same flows, each a pause after the end of the one before.
+ *
+ * Or several of these, joined by +, each with PRIORITY= and COPIES* before it, and with @START[~INTERVAL] behind
  * it for the start of the first copy, and the time between two copies. Or the name of a file. False with a sentence in err.
  */
 bool fab_traffic(struct fab_flows *f, const char *text, const struct topology *t,

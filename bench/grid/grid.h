@@ -31,6 +31,9 @@ struct scenario {
 	double slow;             /* the port's rate in the middle third of the run */
 	unsigned joins;          /* flows more in the middle third of the run */
 	unsigned rivals;         /* flows more without any control */
+	const char *preset;      /* of ccfabric, which runs the row; NULL: bench/sim/star does */
+	const char *topology, *flows; /* options of ccfabric; a preset's hosts are flows per port */
+	double data;             /* bytes of a collective operation */
 };
 
 /* The rows, built once; *n of them. */
@@ -71,12 +74,18 @@ struct outcome {
 	bool begun, done;
 	double util, own_util, jain, queue_p99, victim_p50, victim_p99, rtt_p99;
 	double join_us, leave_us;
+	double operation_us;     /* mean time of a collective operation, or a request; NAN: no such */
 	uint64_t drops, late_drops, lost, victims;
 };
 
+/* Run a row with a preset. */
+void grid_fabric(const struct scenario *s, const struct contender *c, uint64_t seed,
+		 struct outcome *o);
+
 /* Aims that a row may miss. */
 enum miss {
-	UTIL_95, UTIL_96, JAIN_90, JAIN_95, JAIN_98, QUEUE_4, QUEUE_2, DROPS, VICTIM, SETTLE, MISSES
+	UTIL_95, UTIL_96, JAIN_90, JAIN_95, JAIN_98, QUEUE_4, QUEUE_2, DROPS, VICTIM, SETTLE, OPERATION,
+	MISSES
 };
 
 struct criterion {

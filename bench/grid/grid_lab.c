@@ -16,7 +16,7 @@
 static bool in_lab(const struct scenario *s)
 {
 	if (s->nic > LINK_MOST || s->hosts > HOSTS_MOST || s->joins || s->slow > 0 || s->rivals ||
-	    s->jitter > 0)
+	    s->jitter > 0 || s->preset)
 		return false;
 	if (s->pattern == SIM_INCAST)
 		return true;

@@ -11,7 +11,7 @@
 static void print_counts(const struct grid *g, unsigned contender)
 {
 	static const enum miss order[] = { UTIL_95, UTIL_96, JAIN_90, JAIN_95, JAIN_98, QUEUE_4,
-					   QUEUE_2, DROPS, VICTIM, SETTLE };
+					   QUEUE_2, DROPS, VICTIM, SETTLE, OPERATION };
 	const struct contender *c = &g->contender[contender];
 	unsigned count[MISSES + 1], run = 0;
 
@@ -27,8 +27,8 @@ static void print_counts(const struct grid *g, unsigned contender)
 static void print_summary(const struct grid *g)
 {
 	printf("Rows that miss what is wanted; * of them by what is judged.\n\n"
-	       "                             utilisat.  Jain's index   queue      late vic- set-\n"
-	       "cc                 rows miss  .95  .96  .90  .95  .98   4N  2N+2 drops tim  tle\n");
+	       "                             utilisat.  Jain's index   queue      late vic- set- oper-\n"
+	       "cc                 rows miss  .95  .96  .90  .95  .98   4N  2N+2 drops tim  tle  ation\n");
 	for (unsigned c = 1; c < g->contenders; c++)
 		print_counts(g, c);
 }
@@ -132,7 +132,7 @@ static void write_scenario(struct ccs_json *j, const struct scenario *s)
 
 	ccs_json_object(j, "scenario");
 	ccs_json_str(j, "name", s->name);
-	ccs_json_str(j, "pattern", pattern[s->pattern]);
+	ccs_json_str(j, "pattern", s->preset ? s->preset : pattern[s->pattern]);
 	ccs_json_str(j, "op", op[s->op]);
 	ccs_json_uint(j, "message_bytes", s->message);
 	ccs_json_num(j, "rate_bps", s->rate);
@@ -150,6 +150,8 @@ static void write_scenario(struct ccs_json *j, const struct scenario *s)
 	ccs_json_num(j, "slow_bps", s->slow > 0 ? s->slow : NAN);
 	ccs_json_uint(j, "joins", s->joins);
 	ccs_json_uint(j, "rivals", s->rivals);
+	ccs_json_str(j, "topology", s->topology);
+	ccs_json_str(j, "flows", s->flows);
 	ccs_json_str(j, "forbidden", grid_forbidden(s));
 	ccs_json_end(j);
 }
@@ -169,6 +171,7 @@ static void write_outcome(struct ccs_json *j, const struct scenario *s, const st
 	ccs_json_uint(j, "victims", o->victims);
 	ccs_json_num(j, "victim_p50_us", o->victim_p50);
 	ccs_json_num(j, "victim_p99_us", o->victim_p99);
+	ccs_json_num(j, "operation_us", s->preset ? o->operation_us : NAN);
 	ccs_json_num(j, "join_us", s->joins ? o->join_us : NAN);
 	ccs_json_num(j, "leave_us", s->joins ? o->leave_us : NAN);
 }

@@ -2,9 +2,11 @@
 /* The rows of the grid: not a full product, but every dimension with the dimensions that matter. */
 #include <math.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
+#include "bench/common/collectives.h"
 #include "grid.h"
 
 enum { ROWS_MAX = 400, USUAL_MESSAGE = 64 << 10 };
@@ -239,6 +241,85 @@ static void disturbances(void)
 			ROW(.hosts = 4, .rivals = 1, .rate = *rate, .queue = *queue);
 }
 
+/* A row whose name is the preset and the text. */
+static void add_preset(struct scenario s, const char *text)
+{
+	s.nic = s.rate;
+	s.qps = 1;
+	s.message = USUAL_MESSAGE;
+	s.rtt = 20;
+	append(&s, "%s %s", s.preset, text);
+	if (count < ROWS_MAX)
+		rows[count++] = s;
+}
+
+#define PRESET(text, ...) add_preset((struct scenario){ __VA_ARGS__ }, text)
+
+static const char *text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Kept until the end of the program. */
+static const char *text(const char *format, ...)
+{
+	va_list args;
+	char *s;
+
+	va_start(args, format);
+	if (vasprintf(&s, format, args) < 0)
+		abort();
+	va_end(args);
+	return s;
+}
+
+static void add_collective(enum collective c, unsigned n, double rate, unsigned data,
+			   unsigned operations, const char *pause)
+{
+	const char *kind = collective_name(c);
+
+	PRESET(text("%s %u %gg %um %s", kind, n, rate / 1e9, data >> 20, pause),
+	       .preset = "collective", .hosts = n, .rate = rate, .data = data,
+	       .topology = text("star:%u@%.0fg", n, rate / 1e9),
+	       .flows = text("allreduce-%s:%u,%u,%s", kind, data, operations, pause));
+}
+
+static void add_trunk(unsigned n, double rate)
+{
+	PRESET(text("%u %gg", n, rate / 1e9), .preset = "trunk", .hosts = n, .rate = rate,
+	       .topology = text("chain:2x8@%.0fg:%.0fg", rate / 1e9, rate / 1e9),
+	       .flows = text("pairs:0-%u,8-%u,1g+kv:7,15,64,64,100000,%s", n - 1, n + 7,
+			     rate < 100e9 ? "100us" : "20us"));
+}
+
+static void collectives(void)
+{
+	EACH(enum collective, kind, COLLECTIVE_HALVING, COLLECTIVE_TREE, COLLECTIVE_RING)
+		EACH(unsigned, n, 8, 32)
+			EACH(double, rate, 10e9, 100e9)
+				add_collective(*kind, *n, *rate, 1 << 20, 10, "1ms");
+	EACH(enum collective, kind, COLLECTIVE_HALVING, COLLECTIVE_TREE, COLLECTIVE_RING) {
+		add_collective(*kind, 8, 100e9, 1 << 20, 5, "100ms");
+		add_collective(*kind, 8, 100e9, 25 << 20, 4, "10ms");
+	}
+	add_collective(COLLECTIVE_HALVING, 128, 100e9, 1 << 20, 3, "1ms");
+}
+
+/* The trunk, or the port, has N flows; its agent does not exist, or counts more. */
+static void shared_links(void)
+{
+	EACH(unsigned, n, 2, 7)
+		EACH(double, rate, 10e9, 100e9, 400e9)
+			add_trunk(*n, *rate);
+	PRESET("512 10g", .preset = "claims", .hosts = 4, .rate = 10e9, .topology = "star:7@10g",
+	       .flows = "claims:512,5,0+incast:4,1g@20ms+kv:6,0,64,64,100000,100us@20ms");
+	PRESET("256 1g", .preset = "claims", .hosts = 1, .rate = 1e9, .topology = "star:4@1g",
+	       .flows = "claims:256,2,0+incast:1,1g@20ms+kv:3,0,64,64,100000,500us@20ms");
+	PRESET("8 10g", .preset = "kv", .hosts = 8, .rate = 10e9, .topology = "star:9@10g",
+	       .flows = "incast:8,1g+kv:1-8,0,256,4k,100000,200us");
+	PRESET("8 100g", .preset = "kv", .hosts = 8, .rate = 100e9, .topology = "star:9@100g",
+	       .flows = "incast:8,1g+kv:1-8,0,256,4k,100000,100us");
+	PRESET("16 beside 4 100g", .preset = "kv", .hosts = 4, .rate = 100e9, .topology = "star:21@100g",
+	       .flows = "incast:4,1g+kv:5-20,0,256,16k,100000,50us");
+}
+
 const struct scenario *grid_scenarios(unsigned *n)
 {
 	if (!count) {
@@ -250,6 +331,8 @@ const struct scenario *grid_scenarios(unsigned *n)
 		two_ways();
 		changes();
 		disturbances();
+		collectives();
+		shared_links();
 	}
 	*n = count;
 	return rows;
@@ -268,7 +351,8 @@ static const char *const sample[] = {
 	"incast 8 1g read 64k", "ring 6 1g", "ring 6 10g", "permutation 8 10g",
 	"alltoall 6x5 10g", "ring 6 10g jitter 10us", "ring 6 10g send 64k", "incast 1 10g +16",
 	"incast 6 1g queue 4m slow 250m", "incast 4 500m loss 0.1%", "incast 8 10g jitter 20us",
-	"incast 4 1g queue 1m rival 1",
+	"incast 4 1g queue 1m rival 1", "collective halving 8 100g 1m 1ms",
+	"collective ring 8 100g 1m 100ms", "kv 16 beside 4 100g",
 };
 
 unsigned grid_sample_size(void)

@@ -235,3 +235,43 @@ interfere() {
   incast --timeout 100ms
   [[ $status -eq 1 && $errors == *"no end within"* ]]
 }
+
+@test "collectives in an idle network: every setting has the time of operations" {
+  options=()
+  in_lab "$ccbench" collective -D 200ms --warmup 50ms -s 256k --pause 5ms --cc none,observe
+  [[ $status -eq 0 ]]
+  jq -e '.runs | map([.cc, (.operation_us.samples > 20), .jain > 0.99, .operation_slowdown < 1.05]) ==
+    [["none", true, true, true], ["observe", true, true, true]]' out/collective.json
+}
+
+@test "--trunk: flows between the switches share its link, whose queue is sampled" {
+  options=(--trunk)
+  in_lab "$ccbench" trunk -D 200ms --warmup 50ms --no-victim -s 16k -t 4 --cc none
+  [[ $status -eq 0 ]]
+  jq -e '.runs[0] | .utilisation > 0.95 and .utilisation < 1.02 and .jain > 0.99 and .queue_bytes.p50 > 50e3' \
+    out/trunk.json
+}
+
+@test "claims and kv: bulk flows have the port, requests have their times" {
+  options=()
+  in_lab "$ccbench" claims --senders 1 --claims 20 -D 300ms --warmup 50ms --cc none
+  [[ $status -eq 0 ]]
+  jq -e '.runs[0] | (.flows | length) == 1 and .utilisation > 0.95 and .victim_samples > 0' out/claims.json
+  in_lab "$ccbench" kv --senders 3 -D 300ms --warmup 50ms --cc observe
+  [[ $status -eq 0 ]]
+  jq -e '.runs[0] | (.flows | length) == 3 and .operation_us.samples > 0' out/kv.json
+}
+
+# The first program leaves megabytes in a queue that drains at 200 Mb/s.
+@test "a run begins when the packets of the one before have left the port" {
+  options=(--queue 16mb --nic 1gbit)
+  # shellcheck disable=SC2016
+  in_lab bash -c 'timeout -s KILL 1 "$0" incast --senders 2 -q 4 -D 5 --cc none >/dev/null 2>&1
+    tc -n sw -s -j qdisc show dev p_1 >"$LAB_OUT/left"
+    "$0" incast --senders 1 -s 4k -t 1 -D 100ms --warmup 0 --no-victim --cc none' "$ccbench"
+  cat stderr
+  [[ $status -eq 0 ]]
+  jq -c '[.[].backlog]' out/left
+  jq -e '[.[].backlog] | max > 500000' out/left
+  jq -e '.runs[0] | [.queue_series_bytes[] | numbers] | max < 20000' out/incast.json
+}

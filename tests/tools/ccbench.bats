@@ -60,6 +60,25 @@ json() { jq -e "$1" "$out"; }
 		all(.messages == 5 and .errors == 0)'
 }
 
+@test "collectives, trunks, claims and requests send between the hosts that they name" {
+	for kind in halving tree ring; do
+		for op in write send; do
+			bench collective --collective $kind --op $op -n 5 -s 64k -q 2 --pause 10us --cc none
+			jq -c '.runs[0] | [.operation_us, .jain, (.flows | length)]' "$out"
+			# Inner hosts of both trees begin no operation.
+			json '.runs[0] | all(.flows[]; .errors == 0 and .messages % 5 == 0) and .jain > 0.99 and
+				.operation_slowdown == 1 and
+				(.operation_us.samples | . >= 5 * 2 and . <= 5 * 4)'
+		done
+	done
+	bench trunk -n 5 -s 4k
+	json '[.runs[0].flows[] | [.host, .peer]] == [[3,1],[4,2]]'
+	bench claims -n 5 -s 4k --claims 3 --devices fake0,fake1,fake2,fake3,fake0
+	json '[.runs[0].flows[] | [.host, .peer]] == [[2,1],[3,1],[4,1]]'
+	bench kv -n 20 -s 4k --victim-interval 10us --response 1k --cc none
+	json '.runs[0] | ([.flows[] | [.host, .peer]] == [[2,1],[3,1],[4,1]]) and .operation_us.samples > 0'
+}
+
 @test "writes, reads and sends go both ways between the same hosts" {
 	for op in write read send; do
 		bench alltoall -n 7 -s 1k --op "$op"
@@ -239,6 +258,7 @@ tabled() {
 	[ "$(offered "$top_builddir/bench/ccbench/ccbench" per)" = permutation ]
 	[ "$(offered "$top_builddir/bench/ccbench/ccbench" incast --rep)" = --repeat ]
 	[ "$(offered "$top_builddir/bench/ccbench/ccbench" incast --sizes w)" = websearch ]
+	[ "$(offered "$top_builddir/bench/ccbench/ccbench" collective --collective r)" = ring ]
 	[ "$(PATH=$top_builddir/tools/ccshim:$PATH offered "$top_builddir/bench/ccbench/ccbench" incast --cc tim)" = timely ]
 }
 

@@ -135,3 +135,14 @@ grid=$top_builddir/bench/grid/grid
 	run2 "$top_srcdir/bench/scripts/grid-lab" --unknown
 	[ "$status" -eq 2 ]
 }
+
+@test "rows of ccfabric's scenarios have operations, judged beside none's" {
+	"$grid" --list | grep -E '^(collective|trunk|claims|kv) ' | cut -d ' ' -f 1 | sort | uniq -c > kinds
+	cat kinds
+	[ "$(wc -l < kinds)" -eq 4 ]
+	"$grid" --only '^collective ring 8 100g 1m 100ms$' --cc copa --cc fixed:rate=10g --json - > out.json
+	jq -c '.rows[] | [.cc, .operation_us, .none.operation_us, .misses]' out.json
+	# Ten times as slow as the line.
+	jq -e '.rows[0] | .operation_us < 1.15 * .none.operation_us and (.misses | index("operation") | not)' out.json
+	jq -e '.rows[1] | .operation_us > 5 * .none.operation_us and (.misses | index("operation"))' out.json
+}

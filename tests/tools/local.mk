@@ -20,6 +20,7 @@ tools_scripts = \
 	tests/tools/fabric_pfc.bats \
 	tests/tools/fabric_queues.bats \
 	tests/tools/fabric_rows.bats \
+	tests/tools/fabric_scenarios.bats \
 	tests/tools/fabric_signals.bats \
 	tests/tools/fabric_tcp.bats \
 	tests/tools/grid.bats \

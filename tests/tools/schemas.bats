@@ -111,7 +111,7 @@ conforms() {
 	jq -e 'has("schema") or has("host") | not' sonic.json
 }
 
-@test "ccfabric run, matrix and tune" {
+@test "ccfabric run, scenario, matrix and tune" {
 	needs_jsonschema
 	ccfabric=$top_builddir/bench/ccfabric/ccfabric
 	[ -x "$ccfabric" ] || skip "ccfabric is not built"
@@ -119,6 +119,8 @@ conforms() {
 	conforms ccfabric-run "$ccfabric" run -q "${short[@]}" --cc dcqcn --out_json -
 	conforms ccfabric-run "$ccfabric" run -q "${short[@]}" --for 5us --out_json -
 	conforms ccfabric-run "$ccfabric" run -q "${short[@]}" --repeat 2 --out_json -
+	conforms ccfabric-scenario "$ccfabric" scenario collective --cc copa --out_json -
+	conforms ccfabric-scenario "$ccfabric" scenario kv --for 20us --warmup 0 --out_json -
 	echo "some delivered ${short[*]} --warmup 2us --for 50us" > few
 	echo "port full=receivers ${short[*]} --warmup 2us --for 10us" >> few
 	echo 'later not-run because of this' >> few

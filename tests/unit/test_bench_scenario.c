@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "test.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 
 #include "bench/ccbench/result/converge.h"
 #include "bench/ccbench/traffic/messages.h"
+#include "bench/ccbench/traffic/order.h"
 #include "bench/ccbench/scenario/opts.h"
 #include "bench/common/progress.h"
 #include "bench/ccbench/scenario/repeats.h"
@@ -341,12 +343,110 @@ static void a_bar_is_as_long_as_it_is_far(void **state)
 	assert_string_equal(progress_fill(buf, 4, NAN), "[....]");
 }
 
+/* What a simple host does: posts what it may, and all arrives at once. Returns the operations that
+ * each host has ended. */
+static unsigned simulate(unsigned hosts, unsigned rounds, int64_t pause)
+{
+	static struct proto_end end[8][128];
+	static struct order order[8];
+	static uint64_t posted[8][128];
+	unsigned n[8] = { 0 }, index[8][128], ended[8] = { 0 }, least = UINT_MAX;
+	int64_t now = 0;
+
+	memset(posted, 0, sizeof(posted));
+	for (unsigned i = 0; i < flows.n; i++)
+		for (unsigned h = 0; h < hosts; h++)
+			if (flows.v[i].src == h || flows.v[i].dst == h) {
+				index[h][i] = n[h];
+				end[h][n[h]++] = (struct proto_end){
+					.flow = i, .posts = flows.v[i].src == h, .spec = flows.v[i] };
+			}
+	for (unsigned h = 0; h < hosts; h++) {
+		assert_int_equal(order_init(&order[h], end[h], n[h], 0), 0);
+		order_begin(&order[h], now);
+	}
+	for (unsigned round = 0; round < rounds; round++, now += pause / 2) {
+		for (unsigned i = 0; i < flows.n; i++) {
+			const unsigned src = flows.v[i].src, dst = flows.v[i].dst, k = index[src][i];
+			const struct operation *over;
+
+			if (!order_may_post(&order[src], k, posted[src][k]))
+				continue;
+			posted[src][k]++;
+			if ((over = order_done(&order[src], k))) {
+				order_pause(&order[src], over, now);
+				ended[src]++;
+			}
+			if ((over = order_done(&order[dst], index[dst][i]))) {
+				order_pause(&order[dst], over, now);
+				ended[dst]++;
+			}
+		}
+		for (unsigned h = 0; h < hosts; h++)
+			order_begin(&order[h], now);
+	}
+	for (unsigned h = 0; h < hosts; h++) {
+		least = ended[h] < least ? ended[h] : least;
+		order_free(&order[h]);
+	}
+	return least;
+}
+
+static void operations_follow_each_other_at_every_host(void **state)
+{
+	static const char *const kind[] = { "halving", "tree", "ring" };
+
+	for (unsigned k = 0; k < 3; k++) {
+		MAKE("collective", "--hosts", "8", "--collective", kind[k], "-q", "2", "-s", "64k");
+		for (unsigned i = 0; i < flows.n; i++)
+			for (unsigned a = 0; a < 2; a++)
+				if (flows.v[i].after[a])
+					assert_int_equal(flows.v[flows.v[i].after[a] - 1].dst, flows.v[i].src);
+		assert_in_range(simulate(8, 200, 1000000), 5, 100);
+	}
+	MAKE("kv", "--senders", "3");
+	for (unsigned i = 0; i < flows.n; i++)
+		if (flows.v[i].group && flows.v[i].after[0]) {
+			assert_int_equal(flows.v[i].size, 4096);
+			assert_int_equal(flows.v[i].src, 0);
+		}
+}
+
+static void nothing_is_posted_in_a_pause(void **state)
+{
+	const struct operation *over;
+	struct proto_end end = { .posts = 1 };
+	struct order order;
+
+	MAKE("collective", "--hosts", "2", "--pause", "5ms");
+	end.spec = flows.v[0];
+	assert_int_equal(order_init(&order, &end, 1, 100), 0);
+	assert_false(order_may_post(&order, 0, 0));
+	assert_int_equal(order_begin(&order, 99), 100);
+	assert_false(order_may_post(&order, 0, 0));
+	assert_int_equal(order_begin(&order, 100), FLOW_FOREVER);
+	assert_true(order_may_post(&order, 0, 0));
+	assert_false(order_may_post(&order, 0, 1));
+	over = order_done(&order, 0);
+	assert_non_null(over);
+	assert_int_equal(over->start, 100);
+	order_pause(&order, over, 1000);
+	assert_false(order_may_post(&order, 0, 1));
+	assert_int_equal(order_begin(&order, 1001), 5001000);
+	assert_int_equal(order_begin(&order, 5001000), FLOW_FOREVER);
+	assert_true(order_may_post(&order, 0, 1));
+	order_free(&order);
+}
+
 static void what_a_scenario_cannot_do_is_refused(void **state)
 {
 	static const char *const wrong[][5] = {
 		{ "joinleave", "-n", "5" }, { "alltoall", "--sizes", "web" },
 		{ "alltoall", "--load", "3" }, { "alltoall", "--load", "50%" },
 		{ "incast", "--repeat", "0" }, { "permutation", "--hosts", "1" },
+		{ "collective", "--hosts", "3" }, { "collective", "--op", "read" },
+		{ "collective", "--collective", "star" }, { "trunk", "--hosts", "5" },
+		{ "trunk", "--hosts", "2" }, { "kv", "--response", "0" }, { "claims", "--claims", "0" },
 	};
 	char err[512];
 	unsigned i;
@@ -373,6 +473,8 @@ int main(void)
 		cmocka_unit_test(slowdown_is_counted_from_the_empty_network),
 		cmocka_unit_test(repeats_have_a_middle),
 		cmocka_unit_test(a_bar_is_as_long_as_it_is_far),
+		cmocka_unit_test(operations_follow_each_other_at_every_host),
+		cmocka_unit_test(nothing_is_posted_in_a_pause),
 		cmocka_unit_test(what_a_scenario_cannot_do_is_refused),
 	};
 

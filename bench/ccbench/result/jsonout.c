@@ -209,6 +209,8 @@ static void write_run(struct ccs_json *j, const struct report *p)
 	write_spread(j, "queue_bytes", &p->queue);
 	write_spread(j, "victim_latency_us", &p->victim);
 	write_spread(j, "message_latency_us", &p->slow);
+	write_spread(j, "operation_us", &p->operation);
+	ccs_json_num(j, "operation_slowdown", p->slower);
 	write_slowdown(j, p);
 	write_convergence(j, p);
 	ccs_json_uint(j, "victim_samples", p->victim.n);

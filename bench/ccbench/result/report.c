@@ -120,15 +120,19 @@ static int flows_figures(struct report *p)
 	return 0;
 }
 
-/* Times of the messages of one class, us. */
-static struct spread class_latency(struct report *p, enum flow_class class, double *us)
+/* Times of the messages of one class, or of its operations, us; added to the n times in us. */
+static size_t class_latency(struct report *p, enum flow_class class, bool steps, double *us, size_t n)
 {
 	const struct run *r = p->run;
-	size_t n = 0, k;
+	size_t k;
 	unsigned i;
 
 	for (i = 0; i < r->flows->n; i++) {
-		for (k = 0; k < r->samples[i].n && r->flows->v[i].class == class; k++) {
+		const struct flow_spec *f = &r->flows->v[i];
+
+		if (f->class != class || (f->arrival == ARRIVE_STEPS) != steps)
+			continue;
+		for (k = 0; k < r->samples[i].n; k++) {
 			const struct flow_sample *s = &r->samples[i].v[k];
 
 			if (s->latency < 0)
@@ -137,7 +141,7 @@ static struct spread class_latency(struct report *p, enum flow_class class, doub
 				us[n++] = (double)s->latency / 1e3;
 		}
 	}
-	return spread_of(us, n);
+	return n;
 }
 
 static size_t samples_of(const struct run *r)
@@ -153,11 +157,14 @@ static size_t samples_of(const struct run *r)
 static int latency_figures(struct report *p)
 {
 	double *us = calloc(samples_of(p->run) + 1, sizeof(*us));
+	size_t n;
 
 	if (!us)
 		return -1;
-	p->victim = class_latency(p, CLASS_LATENCY, us);
-	p->slow = class_latency(p, CLASS_BULK, us);
+	p->victim = spread_of(us, class_latency(p, CLASS_LATENCY, false, us, 0));
+	p->slow = spread_of(us, class_latency(p, CLASS_BULK, false, us, 0));
+	n = class_latency(p, CLASS_LATENCY, true, us, 0);
+	p->operation = spread_of(us, class_latency(p, CLASS_BULK, true, us, n));
 	free(us);
 	return 0;
 }
@@ -278,6 +285,36 @@ static double utilisation(const struct run *r)
 	       carried_most_bps(r) : NAN;
 }
 
+/* Hosts that take the time of operations. */
+static unsigned timing_hosts(const struct run *r)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < r->flows->n; i++)
+		n += r->samples[i].n > 0;
+	return n;
+}
+
+/* All flows wait for others: the network is used during operations only, and their shares are those
+ * of receivers. */
+static void operations_figures(struct report *p)
+{
+	const struct run *r = p->run;
+	const double measured_us = (double)(r->end - r->measure) / 1e3;
+	const double busy = p->operation.mean * (double)p->operation.n / measured_us / timing_hosts(r);
+	double bps[MAX_HOSTS] = { 0 }, sum = 0, squares = 0;
+
+	if (busy > 0 && busy < 1)
+		p->utilisation /= busy;
+	for (unsigned i = 0; i < p->nflows; i++)
+		bps[p->flow[i].peer - 1] += p->flow[i].goodput;
+	for (unsigned i = 0; i < r->hosts; i++) {
+		sum += bps[i];
+		squares += bps[i] * bps[i];
+	}
+	p->jain = jain_index(sum, squares, r->hosts);
+}
+
 /* Messages that found no free queue pair in their pool. */
 static double waited(const struct run *r)
 {
@@ -305,7 +342,7 @@ int report_make(struct report *p, const struct run *r, const struct unloaded *un
 		.run = r, .jain = NAN, .jain_min = NAN, .drops = NAN,
 		.drops_after = NAN, .marks = NAN, .wire_bps = NAN,
 		.retransmitted = NAN, .utilisation = utilisation(r), .waited = waited(r),
-		.fallback = fallback(r),
+		.fallback = fallback(r), .slower = NAN,
 		.bin = (double)(r->end - r->start) / 1e9 / BINS,
 	};
 	if (flows_figures(p) || latency_figures(p) || queue_figures(p) ||
@@ -313,9 +350,22 @@ int report_make(struct report *p, const struct run *r, const struct unloaded *un
 		report_free(p);
 		return -1;
 	}
+	if (r->o->kind->operations)
+		operations_figures(p);
 	queue_series(p);
 	sanity(p);
 	return 0;
+}
+
+void report_compare(struct report *p, unsigned n, unsigned repeats)
+{
+	for (unsigned none = 0; none < n; none++) {
+		if (p[none].run->setting->preload)
+			continue;
+		for (unsigned i = 0; i < n * repeats; i++)
+			p[i].slower = p[i].operation.mean / p[none + i / n * n].operation.mean;
+		return;
+	}
 }
 
 void report_free(struct report *p)

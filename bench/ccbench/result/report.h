@@ -34,6 +34,8 @@ struct report {
 	struct spread queue;               /* bytes, after the warm-up */
 	struct spread victim;              /* latency of messages of the latency class, us */
 	struct spread slow;                /* latency of timed messages of the bulk class, us */
+	struct spread operation;           /* time of operations, us */
+	double slower;                     /* their mean, relative to the run without control */
 	struct slowdown slowdown;
 	bool slowed;                       /* the slowdown was measured */
 	struct convergence convergence;
@@ -54,6 +56,9 @@ void report_unloaded(struct unloaded *to, const struct run *r);
 /* unloaded: by host, or NULL. 0, or -1 without memory. */
 int report_make(struct report *p, const struct run *r, const struct unloaded *unloaded);
 void report_free(struct report *p);
+
+/* Compare the operations of all n settings with those of none, in each repeat. */
+void report_compare(struct report *p, unsigned n, unsigned repeats);
 
 /* Print one run, a line per flow; then all n settings side by side, with the repeats of each:
  * p[setting + n * repeat]. */

@@ -109,3 +109,11 @@ struct prediction predict_rtt(const struct backlog *b, const struct wire *w)
 		p.rtt_us = standing * 8e6 / b->link_bps;
 	return p;
 }
+
+/* About 1 MB outstanding per QP: 16 messages of 64 KB, 2 of 1 MB; 128 small messages as perftest. */
+unsigned default_depth(uint64_t size)
+{
+	uint64_t depth = (1u << 20) / size;
+
+	return depth < 2 ? 2 : depth > 128 ? 128 : (unsigned)depth;
+}

@@ -23,6 +23,9 @@ double wire_bytes(const struct wire *w);
 /* The maximum payload that a link of link_bps can carry, bit/s. */
 double wire_capacity(const struct wire *w, double link_bps);
 
+/* Messages outstanding by default: about 1 MB. */
+unsigned default_depth(uint64_t size);
+
 /* Jain's fairness index, (sum x)^2 / (n sum x^2), from the sums; NAN without traffic. */
 double jain_index(double sum, double squares, size_t n);
 

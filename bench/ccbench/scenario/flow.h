@@ -10,12 +10,13 @@
 #include "bench/ccbench/scenario/figures.h"
 #include "bench/common/sizes.h"
 
-enum flow_class { CLASS_BULK, CLASS_LATENCY };
+enum flow_class { CLASS_BULK, CLASS_LATENCY, CLASS_CLAIM };
 
 enum arrival {
 	ARRIVE_BACKLOGGED,  /* `depth` messages outstanding all the time */
 	ARRIVE_PINGPONG,    /* one at a time, then a pause of interval, half of it more or less */
 	ARRIVE_POISSON,     /* interval on the average, whatever became of those before */
+	ARRIVE_STEPS,       /* when messages of other flows have arrived; see traffic/order.h */
 };
 
 #define FLOW_FOREVER INT64_MAX
@@ -29,14 +30,19 @@ struct flow_spec {
 	uint32_t depth;        /* WRs outstanding at most */
 	uint32_t pool;         /* QPs that share its messages, qp numbers them; 0: no pool */
 	uint32_t stream;       /* of random numbers: the same with a pool and without */
+	uint32_t group;        /* ARRIVE_STEPS: flows with common operations */
+	uint32_t per_operation; /* messages */
+	uint32_t after[2];     /* index in the list + 1, or 0: message m follows their m - lag */
+	uint32_t lag;          /* this number of an operation's messages do not wait */
+	uint32_t timed;        /* its host measures the time of operations */
 	uint64_t size;         /* message size, if fixed */
 	uint64_t wr_size;      /* larger messages take several WRs */
 	uint64_t messages;     /* number of messages; 0: it ends by time */
-	int64_t interval;
+	int64_t interval;      /* ARRIVE_STEPS: the pause between operations */
 	int64_t start, stop;   /* of messages' arrival; FLOW_FOREVER: as long as the run */
 };
 
-_Static_assert(sizeof(struct flow_spec) == 10 * 4 + 6 * 8, "padding");
+_Static_assert(sizeof(struct flow_spec) == 16 * 4 + 6 * 8, "padding");
 
 /* The fate of one message. */
 struct flow_sample {
@@ -60,7 +66,13 @@ static inline int flow_has_arrivals(const struct flow_spec *f)
 	return !f->pool || f->qp == 0;
 }
 
-/* Whether each message's time is kept. It means little for a backlogged flow. */
+/* Whether a notification follows each message, a WRITE of no bytes with immediate data. */
+static inline int flow_notifies(const struct flow_spec *f)
+{
+	return f->arrival == ARRIVE_STEPS && f->op == OP_WRITE;
+}
+
+/* Whether each message's time is kept; of ARRIVE_STEPS, each operation's. It means little for a backlogged flow. */
 static inline int flow_sampled(const struct flow_spec *f)
 {
 	return f->arrival != ARRIVE_BACKLOGGED;

@@ -19,7 +19,7 @@ enum {
 	O_SENDERS = 256, O_DEVICES, O_VICTIM, O_NO_VICTIM, O_VICTIM_SIZE, O_VICTIM_INTERVAL, O_OP,
 	O_WARMUP, O_SEED, O_START, O_POLL, O_CC, O_PRELOAD, O_RATE, O_SWITCH_NS, O_SWITCH_PORT,
 	O_OUT, O_OUT_JSON, O_PLOT, O_SCENARIO, O_TIMEOUT, O_TCLASS, O_HOSTS, O_SIZES, O_LOAD,
-	O_REPEAT, O_QP_POOL, O_LATE,
+	O_REPEAT, O_QP_POOL, O_LATE, O_COLLECTIVE, O_PAUSE, O_RESPONSE, O_CLAIMS,
 };
 
 static const struct option options[] = {
@@ -38,7 +38,8 @@ static const struct option options[] = {
 	{ "plot", 1, 0, O_PLOT }, { "scenario", 1, 0, O_SCENARIO }, { "timeout", 1, 0, O_TIMEOUT },
 	{ "tclass", 1, 0, O_TCLASS }, { "hosts", 1, 0, O_HOSTS }, { "sizes", 1, 0, O_SIZES },
 	{ "load", 1, 0, O_LOAD }, { "repeat", 1, 0, O_REPEAT }, { "qp-pool", 1, 0, O_QP_POOL },
-	{ "late", 1, 0, O_LATE },
+	{ "late", 1, 0, O_LATE }, { "collective", 1, 0, O_COLLECTIVE }, { "pause", 1, 0, O_PAUSE },
+	{ "response", 1, 0, O_RESPONSE }, { "claims", 1, 0, O_CLAIMS },
 	{ 0 }
 };
 
@@ -156,6 +157,19 @@ static int parse_sizes(struct parse *p, const char *text)
 	return set_error(p, "--sizes %s: fixed, websearch or hadoop", text);
 }
 
+static int parse_collective(struct parse *p, const char *text)
+{
+	enum collective c;
+
+	for (c = COLLECTIVE_HALVING; collective_name(c); c++) {
+		if (!strcmp(text, collective_name(c))) {
+			p->o->collective.kind = c;
+			return 0;
+		}
+	}
+	return set_error(p, "--collective %s: halving, tree or ring", text);
+}
+
 /* Parse 0.5 or 50%; NAN if the text is neither. *end is set to the text after it. */
 static double parse_share(const char *text, char **end)
 {
@@ -255,6 +269,10 @@ static int parse_option(struct parse *p, int letter, const char *arg)
 	case O_START: return parse_start(p, arg);
 	case O_POLL: return parse_poll(p, arg);
 	case O_LATE: return parse_late(p, arg);
+	case O_COLLECTIVE: return parse_collective(p, arg);
+	case O_PAUSE: return parse_time(p, "--pause", arg, 1, &o->collective.pause);
+	case O_RESPONSE: return parse_bytes(p, "--response", arg, 0x1p30, &o->response);
+	case O_CLAIMS: return parse_unsigned(p, "--claims", arg, 1, 1024, &o->claims);
 	case O_CC: return parse_cc(p, arg);
 	case O_PRELOAD: o->preload = arg; return 0;
 	case O_RATE: return parse_rate(p, "--rate", arg, &o->link.rate_bps);
@@ -336,10 +354,12 @@ static void set_defaults(struct opts *o, const char *scenario, unsigned ranks)
 {
 	*o = (struct opts){
 		.kind = scenario_find(scenario), .ranks = ranks, .repeat = 1,
-		.gid_index = 1, .qps = 1, .size = 65536, .duration = 2 * SECOND,
+		.gid_index = 1, .qps = 1, .duration = 2 * SECOND,
 		.victim = { .wanted = true, .size = 64, .interval = SECOND / 1000 },
+		.collective.pause = SECOND / 1000, .response = 4096, .claims = 256,
 		.warmup = -1, .seed = 1, .link.queue_bytes = NAN, .out = ".",
 	};
+	o->size = o->kind && o->kind->size ? o->kind->size : 65536;
 }
 
 /* Defaults from the variables of ci/lab/lab, which are numbers in base units. */
@@ -370,14 +390,6 @@ static int read_lab_variables(struct parse *p)
 	return 0;
 }
 
-/* About 1 MB outstanding per QP: 16 messages of 64 KB, 2 of 1 MB; 128 small messages as perftest. */
-static unsigned default_depth(uint64_t size)
-{
-	uint64_t depth = (1u << 20) / size;
-
-	return depth < 2 ? 2 : depth > 128 ? 128 : (unsigned)depth;
-}
-
 /* Set the numbers of hosts and senders that no option sets: all of a job, or 4. */
 static int count_hosts(struct parse *p)
 {
@@ -385,10 +397,13 @@ static int count_hosts(struct parse *p)
 
 	if (!o->senders && !o->ranks)
 		o->senders = 4;
-	else if (!o->senders)
-		o->senders = o->ranks > 2u + o->victim.wanted ? o->ranks - 1 - o->victim.wanted : 1;
 	if (!o->hosts)
 		o->hosts = o->ranks ? o->ranks : 4;
+	if (!o->senders) {
+		o->senders = 1;
+		if (o->ranks > opts_hosts(o))
+			o->senders += o->ranks - opts_hosts(o);
+	}
 	if (o->ranks && opts_hosts(o) > o->ranks)
 		return set_error(p, "%u hosts are needed, the job has %u ranks", opts_hosts(o), o->ranks);
 	return 0;
@@ -441,16 +456,19 @@ static int complete(struct parse *p)
 
 	if (!o->cc.n && parse_cc(p, "none"))
 		return -1;
-	if (o->kind->apply_defaults && !o->kind->apply_defaults(o))
-		return set_error(p, "-n: %s needs a duration (-D)", o->kind->name);
 	o->victim.wanted &= o->kind->has_victim;
+	if (count_hosts(p))
+		return -1;
+	if (o->kind->apply_defaults && !o->kind->apply_defaults(o))
+		return o->kind->refusal ? set_error(p, "%s", o->kind->refusal)
+					: set_error(p, "-n: %s needs a duration (-D)", o->kind->name);
 	if (o->sizes != SIZES_FIXED && !(o->load > 0))
 		o->load = 0.5;
 	if (o->load > 0 && !(o->link.rate_bps > 0))
 		return set_error(p, "a load needs the link's --rate");
 	if (!o->depth)
 		o->depth = default_depth(o->size);
-	if (check_pool(p) || complete_times(p) || count_hosts(p))
+	if (check_pool(p) || complete_times(p))
 		return -1;
 	if ((uint64_t)o->senders * o->qps > MAX_FLOWS ||
 	    (uint64_t)o->senders * o->qp_pool > MAX_FLOWS)

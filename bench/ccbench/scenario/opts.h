@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "bench/ccbench/scenario/figures.h"
+#include "bench/common/collectives.h"
 #include "bench/common/sizes.h"
 #include "settings.h"
 
@@ -38,6 +39,12 @@ struct opts {
 		uint64_t size;
 		int64_t interval;          /* ns */
 	} victim;
+	struct {
+		enum collective kind;
+		int64_t pause;             /* between operations, ns */
+	} collective;
+	uint64_t response;                 /* bytes, to a request */
+	unsigned claims;                   /* QPs of the host that claims */
 	int64_t duration, warmup, stagger, timeout; /* ns; warmup -1 = by rate */
 	uint64_t seed;
 	struct settings cc;

@@ -5,10 +5,12 @@
 #include <string.h>
 
 #include "opts.h"
+#include "bench/common/collectives.h"
 #include "bench/common/rng.h"
 
 #define WR_SIZE (256u << 10)   /* WRs of larger messages of a distribution */
 #define SLICE 250000000ll      /* ns for which an empty path is measured */
+#define CLAIM_INTERVAL 50000000ll /* ns; agents forget a flow after 100 ms */
 
 /* Streams of random numbers that no host and no flow has. */
 enum { STREAM_START = 1 << 20, STREAM_PERMUTATION = 1 << 21 };
@@ -214,6 +216,112 @@ static int alltoall(const struct opts *o, struct flow_list *l)
 	return 0;
 }
 
+/* Steps of one group: on each of the QPs, which share the data, and in each operation. */
+static int add_steps(const struct opts *o, struct flow_list *l, const struct steps *steps,
+		     struct flow_spec f)
+{
+	const unsigned base = l->n;
+
+	for (unsigned i = 0; i < steps->n; i++) {
+		const struct step *s = &steps->v[i];
+
+		f.src = s->src;
+		f.dst = s->dst;
+		f.arrival = ARRIVE_STEPS;
+		f.sizes = SIZES_FIXED;
+		f.size = f.wr_size = s->size;
+		f.depth = default_depth(s->size);
+		f.per_operation = s->messages;
+		f.messages = o->iterations * s->messages;
+		f.lag = s->lag;
+		f.timed = s->lag || !s->after[0];
+		for (unsigned k = 0; k < 2; k++)
+			f.after[k] = s->after[k] ? base + s->after[k] : 0;
+		if (add(l, f))
+			return -1;
+	}
+	return steps->failed ? -1 : 0;
+}
+
+static int collective(const struct opts *o, struct flow_list *l)
+{
+	struct flow_spec f = traffic(o, 0, 0);
+	struct steps steps = { 0 };
+	int ret = 0;
+
+	f.group = 1;
+	f.interval = o->collective.pause;
+	collective_steps(&steps, o->collective.kind, o->hosts, o->size / o->qps, 0);
+	for (f.qp = 0; f.qp < o->qps && !ret; f.qp++)
+		ret = add_steps(o, l, &steps, f);
+	steps_free(&steps);
+	return ret;
+}
+
+static bool collective_fits(struct opts *o)
+{
+	struct steps steps = { 0 };
+	const bool fits = collective_steps(&steps, o->collective.kind, o->hosts, o->size / o->qps, 0);
+
+	steps_free(&steps);
+	return fits && o->op != OP_READ && !(o->load > 0);
+}
+
+/* Host i to the host as far in the other half; the last two have the victim. */
+static int trunk(const struct opts *o, struct flow_list *l)
+{
+	const unsigned half = o->hosts / 2, pairs = half - o->victim.wanted;
+
+	for (unsigned i = 0; i < pairs; i++)
+		if (parallel(o, l, traffic(o, half + i, i)))
+			return -1;
+	return o->victim.wanted ? add(l, pinger(o, half + pairs, pairs)) : 0;
+}
+
+static bool trunk_fits(struct opts *o)
+{
+	return o->hosts % 2 == 0 && o->hosts / 2 > o->victim.wanted;
+}
+
+static unsigned claims_hosts(const struct opts *o)
+{
+	return 2 + o->senders + o->victim.wanted;
+}
+
+/* The last host's queue pairs send a byte now and then, often enough for agents to count them. */
+static int claims(const struct opts *o, struct flow_list *l)
+{
+	struct flow_spec f = pinger(o, claims_hosts(o) - 1, 0);
+
+	if (incast(o, l))
+		return -1;
+	f.class = CLASS_CLAIM;
+	f.size = f.wr_size = 1;
+	f.interval = CLAIM_INTERVAL;
+	for (f.qp = 0; f.qp < o->claims; f.qp++)
+		if (add(l, f))
+			return -1;
+	return 0;
+}
+
+/* Bulk messages of each sender, and requests beside them. */
+static int kv(const struct opts *o, struct flow_list *l)
+{
+	struct flow_spec f = { .op = OP_WRITE, .class = CLASS_LATENCY, .stop = FLOW_FOREVER };
+	int ret = senders(o, l);
+
+	for (unsigned host = 1; host <= o->senders && !ret; host++) {
+		struct steps steps = { 0 };
+
+		request_steps(&steps, host, 0, o->victim.size, o->response);
+		f.group = host;
+		f.interval = o->victim.interval;
+		ret = add_steps(o, l, &steps, f);
+		steps_free(&steps);
+	}
+	return ret;
+}
+
 static unsigned to_one_hosts(const struct opts *o)
 {
 	return 1 + o->senders;
@@ -263,6 +371,18 @@ const struct scenario scenarios[] = {
 	  .hosts = all_hosts, .make = permutation },
 	{ .name = "alltoall", .what = "every host sends to every other",
 	  .hosts = all_hosts, .make = alltoall },
+	{ .name = "collective", .what = "all-reduces of all hosts, with pauses between them",
+	  .hosts = all_hosts, .make = collective, .apply_defaults = collective_fits,
+	  .refusal = "an all-reduce needs a power of two of --hosts for halving, a byte of --size for "
+		     "each host and QP, and --op write or send without --load",
+	  .operations = true, .size = 1 << 20 },
+	{ .name = "trunk", .what = "hosts of one half to hosts of the other, over one link",
+	  .hosts = all_hosts, .make = trunk, .apply_defaults = trunk_fits, .has_victim = true,
+	  .refusal = "a trunk needs an even number of --hosts, four with a victim", .trunk = true },
+	{ .name = "claims", .what = "an incast beside queue pairs that send a byte now and then",
+	  .hosts = claims_hosts, .make = claims, .has_victim = true, .to_one = true },
+	{ .name = "kv", .what = "requests and responses beside bulk messages to one host",
+	  .hosts = to_one_hosts, .make = kv, .to_one = true },
 	{ .name = NULL },
 };
 

@@ -16,11 +16,16 @@ struct scenario {
 	const char *name, *what;
 	unsigned (*hosts)(const struct opts *o);
 	int (*make)(const struct opts *o, struct flow_list *l);
-	bool (*apply_defaults)(struct opts *o); /* set defaults; may be NULL. False: not with -n */
+	/* Set defaults; may be NULL. False: refused, with the reason, or as without a duration. */
+	bool (*apply_defaults)(struct opts *o);
+	const char *refusal;
 	bool has_victim;       /* an extra host for a small flow, if requested */
 	bool elephants;        /* backlogged flows of --size, whatever the --sizes of others */
 	bool to_one;           /* many senders, one receiver: uses --senders, not --hosts */
 	bool slowdown;         /* compare each message's time with an empty network's */
+	bool operations;       /* of all flows, with pauses: the network is used between pauses only */
+	bool trunk;            /* all flows pass one link, which is the bottleneck */
+	uint64_t size;         /* default of --size; 0: 64k */
 };
 
 /* NULL if the name is unknown. */

@@ -39,8 +39,9 @@ double carried_bytes(const struct run *r, int64_t from, int64_t to)
 	unsigned i;
 
 	for (i = 0; i < r->flows->n; i++)
-		bytes += expansion(r, i) * (curve_at(&r->flow[i]->curve, to) -
-					    curve_at(&r->flow[i]->curve, from));
+		if (!r->o->kind->to_one || r->flows->v[i].dst == 0) /* responses go other ways */
+			bytes += expansion(r, i) * (curve_at(&r->flow[i]->curve, to) -
+						    curve_at(&r->flow[i]->curve, from));
 	return bytes;
 }
 
@@ -50,6 +51,8 @@ double carried_most_bps(const struct run *r)
 	double sum = 0;
 	unsigned i;
 
+	if (r->o->kind->trunk || r->o->kind->to_one)
+		return r->o->link.rate_bps;
 	for (i = 0; i < r->flows->n; i++) {
 		const unsigned host = r->flows->v[i].dst;
 

@@ -33,7 +33,7 @@ int endpoint_fail(struct endpoint *e, int exit_code, int err, const char *fmt, .
 
 static bool receives(const struct proto_end *end)
 {
-	return !end->posts && end->spec.op == OP_SEND;
+	return !end->posts && (end->spec.op == OP_SEND || flow_notifies(&end->spec));
 }
 
 /* Receives that stand ready: a second round while the first is taken. */
@@ -137,7 +137,7 @@ static int make_qp(struct endpoint *e, uint32_t i)
 	const struct proto_end *end = &e->end[i];
 	struct ibv_qp_init_attr attr = {
 		.send_cq = e->cq, .recv_cq = e->recv_cq, .qp_type = IBV_QPT_RC,
-		.cap = { .max_send_wr = end->posts ? end->spec.depth : 1,
+		.cap = { .max_send_wr = end->posts ? endpoint_send_depth(&end->spec) : 1,
 			 .max_recv_wr = receives(end) ? receive_depth(end) : 1,
 			 .max_send_sge = 1, .max_recv_sge = 1 },
 	};
@@ -170,7 +170,7 @@ int endpoint_open(struct endpoint *e, const struct proto_config *cfg,
 	if (!e->qp || !e->mine || !e->offset)
 		return endpoint_fail(e, 1, ENOMEM, "%u QPs", cfg->nqps);
 	for (i = 0; i < cfg->nqps; i++) {
-		sends += end[i].posts ? end[i].spec.depth : 0;
+		sends += end[i].posts ? endpoint_send_depth(&end[i].spec) : 0;
 		recvs += receive_depth(&end[i]);
 	}
 	if (open_device(e) || query(e, &gid, &lid) || make_memory(e))

@@ -28,6 +28,12 @@ struct endpoint {
 	struct proto_error error;
 };
 
+/* WRs outstanding at most, notifications included. */
+static inline uint32_t endpoint_send_depth(const struct flow_spec *f)
+{
+	return f->depth * (flow_notifies(f) ? 2 : 1);
+}
+
 /* Open the device, make CQs and QPs, fill in local and mine. 0, or -1 with error set. */
 int endpoint_open(struct endpoint *e, const struct proto_config *cfg,
 		  const struct proto_end *end, struct rng *rng);

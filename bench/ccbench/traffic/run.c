@@ -37,6 +37,8 @@ static char *host_text(const struct run *r, unsigned host, char *buf, size_t len
 		snprintf(buf, len, "host %u (%s)", host + 1, device);
 	else if (host == 0)
 		snprintf(buf, len, "receiver (%s)", device);
+	else if (host > o->senders + o->victim.wanted)
+		snprintf(buf, len, "claiming host (%s)", device);
 	else if (host > o->senders)
 		snprintf(buf, len, "victim (%s)", device);
 	else
@@ -405,6 +407,9 @@ static int open_sampler(struct run *r)
 	r->sampler.period = period < 200000 ? 200000 : period > 10000000 ? 10000000 : period;
 	if (sampler_open(&r->sampler))
 		return fail(r, 2, "%s", r->sampler.err);
+	if (r->sampler.busy)
+		fprintf(stderr, "ccbench: %s: other packets pass %s; the results contain them\n",
+			r->setting->name, r->sampler.port);
 	r->sampled = true;
 	return 0;
 }

@@ -13,6 +13,8 @@
 #include "bench/common/clock.h"
 
 #define MOST_SAMPLES (1u << 22)
+#define PAUSE 2000000ll      /* ns without traffic after which the port is idle */
+#define LONGEST 3000000000ll /* ns to wait for that */
 
 /* setns() moves only the calling thread: the rest of the program stays where it is. */
 static int enter(struct sampler *s)
@@ -74,6 +76,29 @@ static int sample(struct sampler *s, struct qdisc *q, int64_t *t)
 	return append(s, &one);
 }
 
+/*
+ * Packets of the run before may still be on their way, such as those that were sent again because
+ * they had waited for longer than the ACK timeout; flows would learn their base RTT in that queue.
+ */
+static int wait_until_idle(struct sampler *s, struct qdisc *q)
+{
+	const int64_t start = now_ns();
+	struct sample before, now;
+
+	if (read_queue(s, q, &now))
+		return -1;
+	do {
+		before = now;
+		sleep_until(before.t + PAUSE);
+		if (read_queue(s, q, &now))
+			return -1;
+		if (!now.s.backlog && now.s.bytes == before.s.bytes)
+			return 0;
+	} while (now.t - start < LONGEST && !atomic_load(&s->stop));
+	s->busy = true;
+	return 0;
+}
+
 /* The first sample is of before the start: what the counters rise from. */
 static void sample_all(struct sampler *s, struct qdisc *q)
 {
@@ -110,7 +135,8 @@ static void *sampler_main(void *arg)
 	bool ok;
 
 	prctl(PR_SET_TIMERSLACK, 1);
-	ok = !enter(s) && !qdisc_open(&q, s->port, s->err, sizeof(s->err));
+	ok = !enter(s) && !qdisc_open(&q, s->port, s->err, sizeof(s->err)) &&
+	     !wait_until_idle(s, &q);
 	snprintf(s->kind, sizeof(s->kind), "%s", q.kind);
 	pthread_mutex_lock(&s->lock);
 	s->opened = true;

@@ -22,6 +22,7 @@ struct sampler {
 	struct sample final;      /* when it was stopped */
 	char kind[64];
 	char err[160];
+	bool busy;                /* other traffic passed when it was opened */
 
 	int64_t start, end;
 	pthread_t thread;
@@ -31,7 +32,8 @@ struct sampler {
 	atomic_bool stop;
 };
 
-/* Open the queue; -1 with a sentence in err if that cannot be. */
+/* Open the queue and wait, for 3 s at most, until no packets pass; -1 with a sentence in err if that
+ * cannot be. */
 int sampler_open(struct sampler *s);
 
 /* Sample once now, then from start to end, both included. */

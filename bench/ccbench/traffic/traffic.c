@@ -12,12 +12,14 @@
 #include <string.h>
 
 #include "messages.h"
+#include "order.h"
 #include "bench/ccbench/traffic/worker.h"
 
 #define BATCH 32
 #define MOST_SAMPLES (1u << 20) /* per flow; the series then ends, not the flow */
 #define STREAM_FLOW 0x10000     /* of random numbers: hosts have those below */
 #define STREAM_LATE 0x40000000
+#define NOTIFICATION (1ull << 32) /* in wr_id, beside the QP's index */
 
 struct flow {
 	const struct flow_spec *spec;
@@ -40,6 +42,7 @@ struct flow {
 struct traffic {
 	struct worker *w;
 	struct flow *flow;       /* one per QP; spec is NULL if this end does not post */
+	struct order order;
 	struct ibv_send_wr *wr;  /* chained, of one doorbell */
 	struct ibv_sge *sge;
 	uint32_t *touched, ntouched; /* flows with fresh completions */
@@ -126,9 +129,14 @@ static int push_due_arrivals(struct traffic *t, struct flow *f, int64_t now)
 {
 	const struct flow_spec *s = f->spec;
 
+	if (s->arrival == ARRIVE_STEPS && f->due < now)
+		f->due = now;
 	while (has_next_arrival(f) && f->due <= now) {
 		if (s->arrival != ARRIVE_POISSON &&
 		    messages_count(&f->queue) >= (s->arrival == ARRIVE_PINGPONG ? 1 : s->depth))
+			break;
+		if (s->arrival == ARRIVE_STEPS &&
+		    !order_may_post(&t->order, (uint32_t)(f - t->flow), f->arrived))
 			break;
 		if (push_arrival(t, f, s->arrival == ARRIVE_BACKLOGGED ? now : f->due))
 			return -1;
@@ -136,6 +144,15 @@ static int push_due_arrivals(struct traffic *t, struct flow *f, int64_t now)
 			f->due += (int64_t)(-log1p(-rng_unit(&f->rng)) * (double)s->interval);
 	}
 	return 0;
+}
+
+static struct ibv_send_wr notification(const struct endpoint *e, uint32_t i)
+{
+	return (struct ibv_send_wr){
+		.wr_id = i | NOTIFICATION, .opcode = IBV_WR_RDMA_WRITE_WITH_IMM,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma = { .remote_addr = e->peer[i].addr, .rkey = e->peer[i].rkey },
+	};
 }
 
 /* Post what has arrived and fits, in one call: a batch costs one doorbell. */
@@ -147,7 +164,7 @@ static int post(struct traffic *t, uint32_t i, int64_t now)
 	uint32_t n = 0, length;
 	int err;
 
-	while (!f->broken && f->outstanding + n < f->spec->depth &&
+	while (!f->broken && f->outstanding + n < endpoint_send_depth(f->spec) &&
 	       (length = messages_next_wr(&f->queue))) {
 		t->sge[n] = (struct ibv_sge){ .addr = e->mine[i].addr, .length = length,
 					      .lkey = e->mr->lkey };
@@ -156,12 +173,14 @@ static int post(struct traffic *t, uint32_t i, int64_t now)
 			.opcode = opcode[f->spec->op], .send_flags = IBV_SEND_SIGNALED,
 			.wr.rdma = { .remote_addr = e->peer[i].addr, .rkey = e->peer[i].rkey },
 		};
-		if (n)
-			t->wr[n - 1].next = &t->wr[n];
 		n++;
+		if (flow_notifies(f->spec))
+			t->wr[n++] = notification(e, i);
 	}
 	if (!n)
 		return 0;
+	for (uint32_t k = 1; k < n; k++)
+		t->wr[k - 1].next = &t->wr[k];
 	if (!f->outstanding) /* the QP was idle until now */
 		curve_add(&f->report->curve, now, f->bytes);
 	err = ibv_post_send(e->qp[i], t->wr, &bad);
@@ -172,8 +191,7 @@ static int post(struct traffic *t, uint32_t i, int64_t now)
 	return 0;
 }
 
-static int record_sample(struct traffic *t, struct flow *f, const struct message *m,
-			 int64_t latency)
+static int append_sample(struct traffic *t, struct flow *f, struct flow_sample sample)
 {
 	struct flow_sample *more;
 
@@ -186,10 +204,29 @@ static int record_sample(struct traffic *t, struct flow *f, const struct message
 			return endpoint_fail(&t->w->e, 1, ENOMEM, "%zu samples", f->room);
 		f->sample = more;
 	}
-	f->sample[f->nsamples++] = (struct flow_sample){
-		.arrived = m->arrived, .latency = latency, .size = m->size,
-	};
+	f->sample[f->nsamples++] = sample;
 	return 0;
+}
+
+static int record_sample(struct traffic *t, struct flow *f, const struct message *m,
+			 int64_t latency)
+{
+	return append_sample(t, f, (struct flow_sample){
+		.arrived = m->arrived, .latency = latency, .size = m->size });
+}
+
+/* A message of a flow with steps was received, or is complete. Others may follow it. */
+static int advance_steps(struct traffic *t, uint32_t i, int64_t now)
+{
+	const struct operation *o = order_done(&t->order, i);
+	struct flow_sample sample;
+
+	t->next = now;
+	if (!o)
+		return 0;
+	sample = (struct flow_sample){ .arrived = o->start, .latency = now - o->start };
+	order_pause(&t->order, o, now);
+	return o->timed == UINT32_MAX ? 0 : append_sample(t, &t->flow[o->timed], sample);
 }
 
 /* Keep the error that broke the QP, not the flush errors after it, if it is known. */
@@ -215,18 +252,22 @@ static int finish_message(struct traffic *t, struct flow *f, int64_t now)
 		f->due = now;
 	else if (f->spec->arrival == ARRIVE_PINGPONG)
 		f->due = now + (int64_t)((double)f->spec->interval * (0.5 + rng_unit(&f->rng)));
+	if (f->spec->arrival == ARRIVE_STEPS)
+		return advance_steps(t, (uint32_t)(f - t->flow), now);
 	return record_sample(t, f, &m, now - m.arrived);
 }
 
 static int complete(struct traffic *t, const struct ibv_wc *wc, int64_t now)
 {
-	struct flow *f = &t->flow[wc->wr_id];
+	struct flow *f = &t->flow[(uint32_t)wc->wr_id];
 
 	f->outstanding--;
 	t->outstanding--;
 	if (!f->fresh)
 		t->touched[t->ntouched++] = (uint32_t)wc->wr_id;
 	f->fresh = true;
+	if (wc->wr_id & NOTIFICATION && (wc->status == IBV_WC_SUCCESS || f->broken))
+		return 0;
 	if (wc->status != IBV_WC_SUCCESS)
 		return record_error(t, f, wc->status);
 	f->bytes += messages_wr_done(&f->queue);
@@ -261,7 +302,10 @@ static int advance_flow(struct traffic *t, uint32_t i, int64_t now)
 		return -1;
 	if (f->pool)
 		f = f->pool;
-	if (has_next_arrival(f) && (f->spec->arrival == ARRIVE_POISSON || is_idle(f))) {
+	if (has_next_arrival(f) && f->spec->arrival == ARRIVE_STEPS) {
+		if (f->stop < t->next)
+			t->next = f->stop;
+	} else if (has_next_arrival(f) && (f->spec->arrival == ARRIVE_POISSON || is_idle(f))) {
 		if (f->due < t->next)
 			t->next = f->due;
 	} else if (f->open && is_idle(f)) {
@@ -308,6 +352,13 @@ static int drain_cq(struct traffic *t)
 	return record_completions(t, now);
 }
 
+static int handle_receive(struct traffic *t, uint32_t i)
+{
+	if (endpoint_receive(&t->w->e, i))
+		return -1;
+	return t->w->end[i].spec.arrival == ARRIVE_STEPS ? advance_steps(t, i, worker_now(t->w)) : 0;
+}
+
 static int drain_receives(struct traffic *t)
 {
 	struct endpoint *e = &t->w->e;
@@ -316,8 +367,7 @@ static int drain_receives(struct traffic *t)
 
 	while ((n = ibv_poll_cq(e->recv_cq, BATCH, wc)) > 0)
 		for (i = 0; i < n; i++)
-			if (wc[i].status == IBV_WC_SUCCESS &&
-			    endpoint_receive(e, (uint32_t)wc[i].wr_id))
+			if (wc[i].status == IBV_WC_SUCCESS && handle_receive(t, (uint32_t)wc[i].wr_id))
 				return -1;
 	return 0;
 }
@@ -330,7 +380,7 @@ static int advance_due_flows(struct traffic *t)
 
 	if (t->next == FLOW_FOREVER || (now = worker_now(t->w)) < t->next)
 		return 0;
-	t->next = FLOW_FOREVER;
+	t->next = t->stopped ? FLOW_FOREVER : order_begin(&t->order, now);
 	for (i = 0; i < t->w->cfg.nqps; i++)
 		if (t->flow[i].spec && advance_flow(t, i, now))
 			return -1;
@@ -469,7 +519,8 @@ static int allocate(struct traffic *t)
 	t->flow = calloc(n, sizeof(*t->flow));
 	t->touched = calloc(n, sizeof(*t->touched));
 	for (i = 0; i < n; i++)
-		depth = w->end[i].spec.depth > depth ? w->end[i].spec.depth : depth;
+		if (endpoint_send_depth(&w->end[i].spec) > depth)
+			depth = endpoint_send_depth(&w->end[i].spec);
 	t->wr = calloc(depth, sizeof(*t->wr));
 	t->sge = calloc(depth, sizeof(*t->sge));
 	for (i = 0; t->flow && i < n; i++)
@@ -485,7 +536,7 @@ static int64_t after_start(const struct worker *w, int64_t t)
 	return t == FLOW_FOREVER ? FLOW_FOREVER : w->start.start + t;
 }
 
-static void init_flows(struct traffic *t)
+static int init_flows(struct traffic *t)
 {
 	struct worker *w = t->w;
 	uint32_t i;
@@ -493,6 +544,8 @@ static void init_flows(struct traffic *t)
 	t->next = FLOW_FOREVER;
 	t->spinning = w->cfg.poll && !w->cfg.poll_interval;
 	t->rng = rng_of(w->cfg.seed, STREAM_LATE + w->cfg.rank);
+	if (order_init(&t->order, w->end, w->cfg.nqps, w->start.start))
+		return endpoint_fail(&w->e, 1, ENOMEM, "%u flows", w->cfg.nqps);
 	for (i = 0; i < w->cfg.nqps; i++) {
 		struct flow *f = &t->flow[i];
 
@@ -511,6 +564,7 @@ static void init_flows(struct traffic *t)
 			t->next = f->due;
 		curve_start(&f->report->curve, f->due, w->start.resolution);
 	}
+	return 0;
 }
 
 static void free_traffic(struct traffic *t)
@@ -523,6 +577,7 @@ static void free_traffic(struct traffic *t)
 		messages_free(&t->flow[i].queue);
 		messages_free(&t->flow[i].waiting);
 	}
+	order_free(&t->order);
 	free(t->flow);
 	free(t->touched);
 	free(t->wr);
@@ -535,7 +590,7 @@ int traffic_run(struct worker *w)
 	int ret = allocate(&t);
 
 	if (!ret)
-		init_flows(&t);
+		ret = init_flows(&t);
 	while (!ret && !t.bye)
 		ret = run_once(&t);
 	free_traffic(&t);

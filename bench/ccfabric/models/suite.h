@@ -8,8 +8,6 @@
 #include "judge.h"
 #include "bench/ccfabric/shared/options.h"
 
-typedef void fab_judge(void *owner, const struct fab_conf *conf, const struct fab_result *r);
-
 /* Simulates what the options say and calls judge with the result. */
 typedef void fab_run_model(struct options *o, fab_judge *judge, void *owner);
 

@@ -4,6 +4,7 @@
 
 const char options_usage[] =
 	"usage: ccfabric run [OPTION]...\n"
+	"       ccfabric scenario NAME [OPTION]...   algorithms beside no control\n"
 	"       ccfabric matrix [OPTION]...   traffic models, with verdicts\n"
 	"       ccfabric tune [OPTION]...     switch settings that meet most of them\n"
 	"\n"
@@ -27,8 +28,11 @@ const char options_usage[] =
 	"  --flows F         incast:N,SIZE[,HOST], permutation:SIZE, ring:SIZE,\n"
 	"                    all-to-all:SIZE, cross:FROM,TO,SIZE, pairs:FROM,TO,SIZE,\n"
 	"                    websearch:LOAD, hadoop:LOAD, SIZE:LOAD, incasts:N,SIZE,LOAD,\n"
-	"                    allreduce-ring:SIZE, allreduce-tree:SIZE,\n"
-	"                    allreduce-halving:SIZE of all hosts,\n"
+	"                    allreduce-ring:SIZE, allreduce-tree:SIZE or\n"
+	"                    allreduce-halving:SIZE of all hosts, or with\n"
+	"                    SIZE,OPERATIONS,PAUSE several in a row;\n"
+	"                    kv:FROM,TO,REQUEST,RESPONSE[,OPERATIONS,PAUSE],\n"
+	"                    claims:N,FROM,TO,\n"
 	"                    or [N=][COPIES*]F[@START[~INTERVAL]]+... with a priority N\n"
 	"                    for each, or a file in the HPCC simulator's format\n"
 	"                    (incast:16,2m)\n"

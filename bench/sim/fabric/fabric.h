@@ -157,6 +157,11 @@ struct fab_flow_result {
 	double rtt_us;           /* the mean; NAN: not known */
 };
 
+/* An operation of a group of flows. */
+struct fab_operation {
+	uint64_t start, length;  /* ps */
+};
+
 /* Data packets that were dropped. */
 struct fab_drops {
 	uint64_t ingress, egress, route, ttl, link, watchdog;
@@ -183,6 +188,9 @@ struct fab_result {
 	double headroom_max;     /* bytes in use of one priority group */
 	unsigned done;           /* flows */
 	unsigned cut;            /* flows for whose end the run does not wait: they have no path */
+	/* Those that began after `warm` and have ended, or run at the end and are the longest. */
+	struct fab_operation *operation;
+	unsigned operations;
 	struct fab_series series; /* if conf->series is set */
 	struct ccs_hist *delays; /* ns, if conf->delays is */
 };

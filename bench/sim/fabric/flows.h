@@ -24,6 +24,12 @@ struct fab_flow_spec {
 	unsigned id;             /* the order in which they were added; set by fab_flows_add */
 	/* Message m is posted when message m - lag of these flows was received: id + 1; 0: of none. */
 	unsigned after[FAB_WAITS], lag;
+	/* Flows of a group have operations of so many messages each; lag counts within one. A group's
+	 * next operation begins `pause` after all messages of the one before were received. */
+	unsigned group;          /* 0: no operations */
+	unsigned messages;
+	uint64_t pause;          /* ps */
+	bool unmeasured;         /* claims: their operations are in no figures */
 };
 
 struct fab_flows {

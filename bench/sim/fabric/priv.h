@@ -370,7 +370,9 @@ void place_flows(struct sim *s);
 /* order.c; flow_ready: bytes that the flow's application has posted so far */
 void order_init(struct sim *s);
 void order_received(struct sim *s, uint32_t flow);
+void order_resume(struct sim *s, uint32_t group); /* after its pause */
 uint64_t flow_ready(const struct sim *s, const struct flow *f);
+void order_finish(struct sim *s); /* record operations that still run */
 void order_free(struct sim *s);
 
 /* driver_credit.c; port: by which the receiver's, or the sender's, packets reach it */

@@ -102,12 +102,16 @@ static bool init(struct sim *s, const struct fab_conf *conf, struct fab_result *
 	return ok;
 }
 
-/* Flows are in the order of their starts: one event is set at a time. */
-static void start_flows(struct sim *s, uint32_t number)
+/* Flows are in the order of their starts: one event is set at a time. group: its next operation
+ * begins; 0: flows do. */
+static void start_flows(struct sim *s, uint32_t group)
 {
 	const struct fab_flows *flows = s->conf->flows;
 
-	(void)number;
+	if (group) {
+		order_resume(s, group);
+		return;
+	}
 	while (s->started < flows->n && flows->flow[s->started].start <= s->now) {
 		if (s->flow[s->started].port != FAB_NO_PORT)
 			flow_start(s, &s->flow[s->started]);
@@ -222,6 +226,7 @@ static void finish(struct sim *s)
 	finish_network(s);
 	for (uint32_t i = 0; i < s->ports; i++)
 		port_finish(s, i, &s->result->port[i]);
+	order_finish(s);
 	for (unsigned i = 0; i < s->conf->flows->n; i++)
 		finish_flow(s, &s->flow[i]);
 	agents_free(s);
@@ -267,5 +272,6 @@ void fab_result_free(struct fab_result *result)
 	free(result->flow);
 	free(result->port);
 	free(result->series.queue);
+	free(result->operation);
 	free(result->delays);
 }
