@@ -52,6 +52,7 @@ static const struct ccs_cc_param params[NPARAMS] = {
 #define VARIATION_SAMPLES 32     /* RTTs before the first estimate of the variation */
 #define VARIATION_DECAY (1 / 4096.0) /* per acknowledgement at a full port */
 #define BOUND 0.99               /* advice below this share of the port's capacity is a bound */
+#define ELSEWHERE 0.5            /* share of the bound below which another link limits the flow */
 #define BOUND_QUEUE 4            /* segment times in the window of the bound, besides the base RTT */
 #define DRAIN_SHARE 0.02         /* largest reduction while a queue does not drain, as a share */
 #define SPREAD 0.01              /* largest deviation of the rate from the bound, as a share */
@@ -217,10 +218,13 @@ static double host_delay_us(const struct ccs_cc *cc, const struct copa *c)
 	return ccs_max(jitter_us(cc, c), line_us(cc));
 }
 
-/* Whether the flow sees a queue that its bound does not explain. False: it has the path alone. */
+/*
+ * Whether the flow sees a queue that its bound does not drain. Pauses of bound flows would disturb
+ * the measurement from which the bound follows. False as well: the flow has the path alone.
+ */
 static bool has_queue(const struct ccs_cc *cc, const struct copa *c)
 {
-	if (c->bound && delay_rate(cc, c) >= c->advised)
+	if (c->bound && delay_rate(cc, c) > ELSEWHERE * c->advised)
 		return false;
 	return c->queue_us + jitter_us(cc, c) > 1.5 * line_us(cc);
 }
@@ -248,7 +252,7 @@ static void on_timer(struct ccs_cc *cc, double now_us)
 {
 	struct copa *c = state(cc);
 
-	if (!c->paused && !c->acked) {
+	if (!c->paused && (!c->acked || !has_queue(cc, c))) {
 		cc->out.timer_us = INFINITY;
 		return;
 	}

@@ -3,8 +3,7 @@
  * Rows of rcp: agents advise shares of a full port, from the receiver's record alone (SIM_ECHO) or
  * from a switch's (SIM_INT). The same bounds apply to all links, NICs, RTTs and numbers of flows:
  * at most 2 segments of each flow and 2 more are in the queue, which flows of equal rate reach by
- * chance. With RTTs of a millisecond the queue is longer, because copa fills the port once before a
- * share is in force.
+ * chance. An RTT of a millisecond at 10 Gb/s is the exception.
  */
 #include "rows.h"
 
@@ -24,7 +23,8 @@
 	.warm_us = 15 * ROUND(rate_, n, n, size, base) + 5e3
 
 #define WITHIN(jain, q_kb) { { UTIL, 93, 100.1 }, { JAIN, jain, 1 }, { Q_P99, 0, q_kb } }
-#define BOUNDS(n, size) WITHIN(0.98, (2 * (n) + 2) * (size) / 1e3)
+#define FAIR(n, size, jain) WITHIN(jain, (2 * (n) + 2) * (size) / 1e3)
+#define BOUNDS(n, size) FAIR(n, size, 0.98)
 
 #define BOTH(label, rate, R, n, base, size, ...) \
 	{ "rcp " label ", x" #R ", N=" #n ", " #base " us, receiver's", \
@@ -32,9 +32,6 @@
 	{ "rcp " label ", x" #R ", N=" #n ", " #base " us, switch's", \
 	  { PLACE(rate, R, n, base, size, SIM_INT) }, __VA_ARGS__ }
 #define ROW(label, rate, R, n, base, size) BOTH(label, rate, R, n, base, size, BOUNDS(n, size))
-/* Where few segments leave in an RTT, the shares of a short run vary more. */
-#define LONG(label, rate, R, n, size, jain, segments) \
-	BOTH(label, rate, R, n, 1000, size, WITHIN(jain, (segments) * (n) * (size) / 1e3))
 
 /* 12 flows at 50 us, with settings that a row changes. */
 #define USUAL(rate, tele) PLACE(rate, 1, 12, 50, 4096, tele)
@@ -54,16 +51,18 @@
 	{ "rcp 10 Gb/s, N=16+16, " label, \
 	  { PLACE(10e9, 1, 16, 50, 8192, tele), .guests = { 16, 20e3, 40e3 }, \
 	    .end_us = 60e3, .warm_us = 10e3, .bin_us = 1e3 }, \
-	  { { UTIL, 94, ALL }, { JOIN_MS, 0, 5 }, { LEAVE_MS, 0, 3 } } }
+	  { { UTIL, 95, ALL }, { JOIN_MS, 0, 5 }, { LEAVE_MS, 0, 3 } } }
 
 static const struct row rows[] = {
 	ROW("100 Mb/s", 100e6, 1, 12, 10, 4096),
 	ROW("100 Mb/s", 100e6, 10, 4, 1000, 4096),
 	ROW("1 Gb/s", 1e9, 1, 4, 50, 4096),
 	ROW("1 Gb/s", 1e9, 4, 31, 10, 4096),
-	LONG("1 Gb/s", 1e9, 10, 12, 8192, 0.92, 3.5),
+	/* Few segments leave in an RTT, so the shares of a short run vary more. */
+	BOTH("1 Gb/s", 1e9, 10, 12, 1000, 8192, FAIR(12, 8192, 0.92)),
 	ROW("10 Gb/s", 10e9, 1, 1, 10, 8192),
-	LONG("10 Gb/s", 10e9, 1, 12, 8192, 0.98, 13),
+	/* Copa fills the port once before a share is in force. */
+	BOTH("10 Gb/s", 10e9, 1, 12, 1000, 8192, WITHIN(0.98, 6 * 12 * 8192 / 1e3)),
 	ROW("10 Gb/s", 10e9, 4, 31, 50, 32768),
 	ROW("10 Gb/s", 10e9, 10, 100, 10, 65536),
 	ROW("100 Gb/s", 100e9, 1, 12, 50, 65536),
@@ -93,7 +92,7 @@ static const struct row rows[] = {
 	{ "rcp 10 Gb/s, x4, N=31, in step at first, switch's",
 	  { PLACE(10e9, 4, 31, 20, 32768, SIM_INT), .noise = { .exp_us = 1 },
 	    .start_spread_us = 200, .agents.record_us = 620, .warm_us = 170e3, .end_us = 500e3 },
-	  { { UTIL, 95, 100.1 }, { JAIN, 0.98, 1 }, { Q_P99, 0, 12 * 32.8 } } },
+	  { { UTIL, 95, 100.1 }, { JAIN, 0.98, 1 }, { Q_P99, 0, 10 * 32.8 } } },
 	JOINS("receiver's", SIM_ECHO), JOINS("switch's", SIM_INT),
 };
 
