@@ -45,8 +45,8 @@ bench_libbench_la_SOURCES = \
 	bench/ccbench/scenario/settings.c \
 	bench/ccbench/scenario/settings.h \
 	bench/ccbench/scenario/flow.h \
-	bench/ccbench/traffic/order.c \
-	bench/ccbench/traffic/order.h \
+	bench/ccbench/traffic/sequence.c \
+	bench/ccbench/traffic/sequence.h \
 	bench/ccbench/traffic/messages.c \
 	bench/ccbench/traffic/messages.h \
 	bench/ccbench/traffic/qdisc.c \

@@ -9,7 +9,7 @@
 
 #include "bench/ccbench/result/converge.h"
 #include "bench/ccbench/traffic/messages.h"
-#include "bench/ccbench/traffic/order.h"
+#include "bench/ccbench/traffic/sequence.h"
 #include "bench/ccbench/scenario/opts.h"
 #include "bench/common/progress.h"
 #include "bench/ccbench/scenario/repeats.h"
@@ -348,7 +348,7 @@ static void a_bar_is_as_long_as_it_is_far(void **state)
 static unsigned simulate(unsigned hosts, unsigned rounds, int64_t pause)
 {
 	static struct proto_end end[8][128];
-	static struct order order[8];
+	static struct sequence order[8];
 	static uint64_t posted[8][128];
 	unsigned n[8] = { 0 }, index[8][128], ended[8] = { 0 }, least = UINT_MAX;
 	int64_t now = 0;
@@ -362,32 +362,32 @@ static unsigned simulate(unsigned hosts, unsigned rounds, int64_t pause)
 					.flow = i, .posts = flows.v[i].src == h, .spec = flows.v[i] };
 			}
 	for (unsigned h = 0; h < hosts; h++) {
-		assert_int_equal(order_init(&order[h], end[h], n[h], 0), 0);
-		order_begin(&order[h], now);
+		assert_int_equal(sequence_init(&order[h], end[h], n[h], 0), 0);
+		sequence_begin(&order[h], now);
 	}
 	for (unsigned round = 0; round < rounds; round++, now += pause / 2) {
 		for (unsigned i = 0; i < flows.n; i++) {
 			const unsigned src = flows.v[i].src, dst = flows.v[i].dst, k = index[src][i];
 			const struct operation *over;
 
-			if (!order_may_post(&order[src], k, posted[src][k]))
+			if (!sequence_may_post(&order[src], k, posted[src][k]))
 				continue;
 			posted[src][k]++;
-			if ((over = order_done(&order[src], k))) {
-				order_pause(&order[src], over, now);
+			if ((over = sequence_done(&order[src], k))) {
+				sequence_pause(&order[src], over, now);
 				ended[src]++;
 			}
-			if ((over = order_done(&order[dst], index[dst][i]))) {
-				order_pause(&order[dst], over, now);
+			if ((over = sequence_done(&order[dst], index[dst][i]))) {
+				sequence_pause(&order[dst], over, now);
 				ended[dst]++;
 			}
 		}
 		for (unsigned h = 0; h < hosts; h++)
-			order_begin(&order[h], now);
+			sequence_begin(&order[h], now);
 	}
 	for (unsigned h = 0; h < hosts; h++) {
 		least = ended[h] < least ? ended[h] : least;
-		order_free(&order[h]);
+		sequence_free(&order[h]);
 	}
 	return least;
 }
@@ -416,26 +416,26 @@ static void nothing_is_posted_in_a_pause(void **state)
 {
 	const struct operation *over;
 	struct proto_end end = { .posts = 1 };
-	struct order order;
+	struct sequence order;
 
 	MAKE("collective", "--hosts", "2", "--pause", "5ms");
 	end.spec = flows.v[0];
-	assert_int_equal(order_init(&order, &end, 1, 100), 0);
-	assert_false(order_may_post(&order, 0, 0));
-	assert_int_equal(order_begin(&order, 99), 100);
-	assert_false(order_may_post(&order, 0, 0));
-	assert_int_equal(order_begin(&order, 100), FLOW_FOREVER);
-	assert_true(order_may_post(&order, 0, 0));
-	assert_false(order_may_post(&order, 0, 1));
-	over = order_done(&order, 0);
+	assert_int_equal(sequence_init(&order, &end, 1, 100), 0);
+	assert_false(sequence_may_post(&order, 0, 0));
+	assert_int_equal(sequence_begin(&order, 99), 100);
+	assert_false(sequence_may_post(&order, 0, 0));
+	assert_int_equal(sequence_begin(&order, 100), FLOW_FOREVER);
+	assert_true(sequence_may_post(&order, 0, 0));
+	assert_false(sequence_may_post(&order, 0, 1));
+	over = sequence_done(&order, 0);
 	assert_non_null(over);
 	assert_int_equal(over->start, 100);
-	order_pause(&order, over, 1000);
-	assert_false(order_may_post(&order, 0, 1));
-	assert_int_equal(order_begin(&order, 1001), 5001000);
-	assert_int_equal(order_begin(&order, 5001000), FLOW_FOREVER);
-	assert_true(order_may_post(&order, 0, 1));
-	order_free(&order);
+	sequence_pause(&order, over, 1000);
+	assert_false(sequence_may_post(&order, 0, 1));
+	assert_int_equal(sequence_begin(&order, 1001), 5001000);
+	assert_int_equal(sequence_begin(&order, 5001000), FLOW_FOREVER);
+	assert_true(sequence_may_post(&order, 0, 1));
+	sequence_free(&order);
 }
 
 static void what_a_scenario_cannot_do_is_refused(void **state)

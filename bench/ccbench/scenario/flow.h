@@ -16,7 +16,7 @@ enum arrival {
 	ARRIVE_BACKLOGGED,  /* `depth` messages outstanding all the time */
 	ARRIVE_PINGPONG,    /* one at a time, then a pause of interval, half of it more or less */
 	ARRIVE_POISSON,     /* interval on the average, whatever became of those before */
-	ARRIVE_STEPS,       /* when messages of other flows have arrived; see traffic/order.h */
+	ARRIVE_STEPS,       /* when messages of other flows have arrived; see traffic/sequence.h */
 };
 
 #define FLOW_FOREVER INT64_MAX

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "messages.h"
-#include "order.h"
+#include "sequence.h"
 #include "bench/ccbench/traffic/worker.h"
 
 #define BATCH 32
@@ -42,7 +42,7 @@ struct flow {
 struct traffic {
 	struct worker *w;
 	struct flow *flow;       /* one per QP; spec is NULL if this end does not post */
-	struct order order;
+	struct sequence order;
 	struct ibv_send_wr *wr;  /* chained, of one doorbell */
 	struct ibv_sge *sge;
 	uint32_t *touched, ntouched; /* flows with fresh completions */
@@ -136,7 +136,7 @@ static int push_due_arrivals(struct traffic *t, struct flow *f, int64_t now)
 		    messages_count(&f->queue) >= (s->arrival == ARRIVE_PINGPONG ? 1 : s->depth))
 			break;
 		if (s->arrival == ARRIVE_STEPS &&
-		    !order_may_post(&t->order, (uint32_t)(f - t->flow), f->arrived))
+		    !sequence_may_post(&t->order, (uint32_t)(f - t->flow), f->arrived))
 			break;
 		if (push_arrival(t, f, s->arrival == ARRIVE_BACKLOGGED ? now : f->due))
 			return -1;
@@ -218,14 +218,14 @@ static int record_sample(struct traffic *t, struct flow *f, const struct message
 /* A message of a flow with steps was received, or is complete. Others may follow it. */
 static int advance_steps(struct traffic *t, uint32_t i, int64_t now)
 {
-	const struct operation *o = order_done(&t->order, i);
+	const struct operation *o = sequence_done(&t->order, i);
 	struct flow_sample sample;
 
 	t->next = now;
 	if (!o)
 		return 0;
 	sample = (struct flow_sample){ .arrived = o->start, .latency = now - o->start };
-	order_pause(&t->order, o, now);
+	sequence_pause(&t->order, o, now);
 	return o->timed == UINT32_MAX ? 0 : append_sample(t, &t->flow[o->timed], sample);
 }
 
@@ -380,7 +380,7 @@ static int advance_due_flows(struct traffic *t)
 
 	if (t->next == FLOW_FOREVER || (now = worker_now(t->w)) < t->next)
 		return 0;
-	t->next = t->stopped ? FLOW_FOREVER : order_begin(&t->order, now);
+	t->next = t->stopped ? FLOW_FOREVER : sequence_begin(&t->order, now);
 	for (i = 0; i < t->w->cfg.nqps; i++)
 		if (t->flow[i].spec && advance_flow(t, i, now))
 			return -1;
@@ -544,7 +544,7 @@ static int init_flows(struct traffic *t)
 	t->next = FLOW_FOREVER;
 	t->spinning = w->cfg.poll && !w->cfg.poll_interval;
 	t->rng = rng_of(w->cfg.seed, STREAM_LATE + w->cfg.rank);
-	if (order_init(&t->order, w->end, w->cfg.nqps, w->start.start))
+	if (sequence_init(&t->order, w->end, w->cfg.nqps, w->start.start))
 		return endpoint_fail(&w->e, 1, ENOMEM, "%u flows", w->cfg.nqps);
 	for (i = 0; i < w->cfg.nqps; i++) {
 		struct flow *f = &t->flow[i];
@@ -577,7 +577,7 @@ static void free_traffic(struct traffic *t)
 		messages_free(&t->flow[i].queue);
 		messages_free(&t->flow[i].waiting);
 	}
-	order_free(&t->order);
+	sequence_free(&t->order);
 	free(t->flow);
 	free(t->touched);
 	free(t->wr);

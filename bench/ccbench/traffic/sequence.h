@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef BENCH_ORDER_H
-#define BENCH_ORDER_H
+#ifndef BENCH_SEQUENCE_H
+#define BENCH_SEQUENCE_H
 /*
  * The order of messages of flows with ARRIVE_STEPS at one host: which may be posted, and when a group
  * of flows begins its next operation there. An operation begins at a host a pause after the end of
@@ -19,7 +19,7 @@ struct operation {
 	uint32_t timed;          /* the end with the samples, or UINT32_MAX: no samples */
 };
 
-struct order {
+struct sequence {
 	const struct proto_end *end;
 	uint32_t n;
 	uint64_t *done;          /* messages received, or sent and complete, by end */
@@ -30,18 +30,18 @@ struct order {
 };
 
 /* 0, or -1 without memory. first: when a flow starts, on the clock of the later times. */
-int order_init(struct order *s, const struct proto_end *end, uint32_t n, int64_t start);
-void order_free(struct order *s);
+int sequence_init(struct sequence *s, const struct proto_end *end, uint32_t n, int64_t start);
+void sequence_free(struct sequence *s);
 
 /* Whether message m of an end that posts may be posted now. */
-bool order_may_post(const struct order *s, uint32_t end, uint64_t m);
+bool sequence_may_post(const struct sequence *s, uint32_t end, uint64_t m);
 
 /* A message of this end was received, or is complete. The operation that ended by that, or NULL;
  * its next one is due later, but `start` is still when it began. */
-const struct operation *order_done(struct order *s, uint32_t end);
-void order_pause(struct order *s, const struct operation *ended, int64_t now);
+const struct operation *sequence_done(struct sequence *s, uint32_t end);
+void sequence_pause(struct sequence *s, const struct operation *ended, int64_t now);
 
 /* Begin the operations that are due, and return when the next is. */
-int64_t order_begin(struct order *s, int64_t now);
+int64_t sequence_begin(struct sequence *s, int64_t now);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "order.h"
+#include "sequence.h"
 
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@ static bool has_steps(const struct proto_end *end)
 }
 
 /* Index of the end of a flow + 1, or 0. */
-static uint32_t find_end(const struct order *s, uint32_t flow)
+static uint32_t find_end(const struct sequence *s, uint32_t flow)
 {
 	for (uint32_t i = 0; flow && i < s->n; i++)
 		if (s->end[i].flow == flow - 1)
@@ -17,7 +17,7 @@ static uint32_t find_end(const struct order *s, uint32_t flow)
 	return 0;
 }
 
-static uint32_t find_operation(struct order *s, const struct flow_spec *f, int64_t start)
+static uint32_t find_operation(struct sequence *s, const struct flow_spec *f, int64_t start)
 {
 	uint32_t k = 0;
 
@@ -31,9 +31,9 @@ static uint32_t find_operation(struct order *s, const struct flow_spec *f, int64
 	return k;
 }
 
-int order_init(struct order *s, const struct proto_end *end, uint32_t n, int64_t start)
+int sequence_init(struct sequence *s, const struct proto_end *end, uint32_t n, int64_t start)
 {
-	*s = (struct order){
+	*s = (struct sequence){
 		.end = end, .n = n, .done = calloc(n, sizeof(*s->done)),
 		.after = calloc(n, sizeof(*s->after)),
 		.operation_of = calloc(n, sizeof(*s->operation_of)),
@@ -60,7 +60,7 @@ int order_init(struct order *s, const struct proto_end *end, uint32_t n, int64_t
 	return 0;
 }
 
-void order_free(struct order *s)
+void sequence_free(struct sequence *s)
 {
 	free(s->done);
 	free(s->after);
@@ -68,7 +68,7 @@ void order_free(struct order *s)
 	free(s->operation);
 }
 
-bool order_may_post(const struct order *s, uint32_t end, uint64_t m)
+bool sequence_may_post(const struct sequence *s, uint32_t end, uint64_t m)
 {
 	const struct flow_spec *f = &s->end[end].spec;
 	const struct operation *o = &s->operation[s->operation_of[end]];
@@ -84,7 +84,7 @@ bool order_may_post(const struct order *s, uint32_t end, uint64_t m)
 }
 
 /* All ends of the operation's group have its messages. */
-static bool has_ended(const struct order *s, const struct operation *o)
+static bool has_ended(const struct sequence *s, const struct operation *o)
 {
 	for (uint32_t i = 0; i < s->n; i++)
 		if (has_steps(&s->end[i]) && &s->operation[s->operation_of[i]] == o &&
@@ -93,7 +93,7 @@ static bool has_ended(const struct order *s, const struct operation *o)
 	return true;
 }
 
-const struct operation *order_done(struct order *s, uint32_t end)
+const struct operation *sequence_done(struct sequence *s, uint32_t end)
 {
 	const struct operation *o = &s->operation[s->operation_of[end]];
 
@@ -101,7 +101,7 @@ const struct operation *order_done(struct order *s, uint32_t end)
 	return o->start != FLOW_FOREVER && has_ended(s, o) ? o : NULL;
 }
 
-void order_pause(struct order *s, const struct operation *ended, int64_t now)
+void sequence_pause(struct sequence *s, const struct operation *ended, int64_t now)
 {
 	struct operation *o = &s->operation[ended - s->operation];
 
@@ -110,7 +110,7 @@ void order_pause(struct order *s, const struct operation *ended, int64_t now)
 	o->due = now + o->pause;
 }
 
-int64_t order_begin(struct order *s, int64_t now)
+int64_t sequence_begin(struct sequence *s, int64_t now)
 {
 	int64_t next = FLOW_FOREVER;
 
