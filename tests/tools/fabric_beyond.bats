@@ -96,7 +96,7 @@ rows() {
 	[ "$(beyond --sample --list | wc -l)" -ge 2 ]
 	for id in $(beyond --sample --list); do
 		grep -q "^\*\*$id\*\*: " out.md
-		for cc in rcp auto none dcqcn hpcc swift eqds nscc; do
+		for cc in rcp auto auto-shim none none-shim dcqcn dcqcn-shim hpcc hpcc-shim swift swift-shim eqds nscc; do
 			jq -e '.unfinished == 0 and ([.figures[]] | all(. >= 0))' "kept/$id.$cc.json"
 		done
 	done
@@ -105,15 +105,26 @@ rows() {
 
 @test "where rcp is not first a reason is needed, and the best of each column is bold" {
 	rows
-	sed -i 's/--cc rcp/--cc fixed:rate=1g/' rows
+	sed -i 's/--cc rcp/--cc fixed:rate=1g/; s/--cc none/& --hosts shim/' rows
 	run beyond --rows rows
 	[ "$status" -eq 1 ]
 	[[ $output == *"no reason is known"* && $output == *"none is first"* ]]
 	rows 'reason It is slow.'
-	sed -i 's/--cc rcp/--cc fixed:rate=1g/' rows
+	sed -i 's/--cc rcp/--cc fixed:rate=1g/; s/--cc none/& --hosts shim/' rows
 	beyond --rows rows > out.md
-	grep -q '^none is first; rcp has [0-9.]* times its value: It is slow.$' out.md
-	grep -q '^| none | \*\*[0-9.]*\*\* | [0-9.]* |$' out.md
+	grep -q '^none is first behind the flow layer; rcp has [0-9.]* times its value: It is slow.$' out.md
+	grep -q '^| none | \*\*[0-9.]*\*\* / – | [0-9.]* / – |$' out.md
+}
+
+@test "values behind the flow layer are beside those of NICs, and compared with their like" {
+	rows 'cc none-shim --cc none --hosts shim' 'cc swift --cc fixed:rate=5g'
+	beyond --rows rows > out.md
+	cat out.md
+	# Both of none are best, although one is slower than the other.
+	grep -Eq '^\| rcp \| (\*\*)?[0-9.]+(\*\*)? / – \| ' out.md
+	grep -Eq '^\| none \| \*\*[0-9.]+\*\* / \*\*[0-9.]+\*\* \| ' out.md
+	grep -Eq '^\| swift \| – / (\*\*)?[0-9.]+(\*\*)? \| ' out.md
+	grep -Eq '^\| none \| 1 \| 1\.[0-9]+ \| ' out.md
 }
 
 @test "kept figures are not computed again, and mistakes are refused" {
