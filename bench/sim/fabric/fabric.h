@@ -57,6 +57,7 @@ struct fab_buffer {
 struct fab_marking {
 	struct ccs_red red;      /* bytes; pmax 0: no marks */
 	double rate;             /* 0: the same at all ports */
+	bool always;             /* each packet draws a random number, also below kmin */
 	double poll_us, weight;  /* interval and weight of the polled average; 0: the queue itself */
 };
 

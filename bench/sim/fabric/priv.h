@@ -18,6 +18,9 @@ enum { CONTROL = FAB_PRIORITIES, QUEUES };  /* PAUSE frames go before all priori
 enum event {
 	ARRIVE, FREE, DUE, TIMER, TIMEOUT, START, CHANGE, WATCH, RECORD, SAMPLE, WARM, PAUSED, SHAPED, CREDITS,
 	CUT, HELD,
+	/* The star has these and FREE: a call is due; a packet reaches the switch, leaves by its
+	 * host's port, has returned to the sender. */
+	CALL = TIMER, REACH = DUE, LEAVE = HELD, RETURN = TIMEOUT,
 };
 
 enum { KIND_BITS = EVENT_KIND_BITS };
@@ -33,12 +36,14 @@ struct packet {
 	uint64_t seq;
 	uint64_t sack;           /* of acknowledgements: first byte of the packet */
 	uint64_t next_at;        /* on a line: when the last bit of `next` arrives */
-	uint32_t next;           /* behind it in a queue or on a line, or 0 */
+	uint32_t next;           /* the next in a queue or on a line, or 0 */
 	uint32_t flow;
 	uint32_t port;           /* by which it came into the switch */
 	uint32_t record;         /* telemetry, or 0 */
-	uint16_t len, payload;   /* on the line; bytes of the flow */
+	uint32_t len;            /* bytes on the line */
+	uint16_t payload;        /* bytes of the flow */
 	uint8_t kind, priority, ttl, dscp;
+	bool ect;                /* can be marked; if not, it is dropped instead */
 	bool ce;                 /* of PAUSE: XOFF */
 };
 
@@ -156,7 +161,7 @@ struct flow {
 	bool selective;          /* the receiver keeps what follows a gap */
 	bool echoes;             /* acknowledgements carry marks, instead of CNPs */
 	bool telemetry;          /* packets carry records */
-	bool ect;                /* they can be marked; if not, they are dropped instead */
+	bool ect;                /* of its packets */
 	uint8_t dscp, ack_priority;
 	struct ccs_dcqcn_np np;
 	double base_us;
@@ -195,6 +200,9 @@ extern const struct driver plain_driver, shim_driver, credit_driver, nscc_driver
 
 struct sim {
 	const struct fab_conf *conf;
+	void (*const *handler)(struct sim *s, uint32_t number); /* of events, by enum event */
+	/* A port transmits the packet until free_at; NULL: each port has a line. */
+	void (*line)(struct sim *s, uint32_t port, uint32_t packet);
 	struct fab_result *result;
 	struct event_queue events;
 	uint64_t now;
@@ -224,7 +232,9 @@ struct sim {
 	struct credits *credits; /* NULL: no receiver has given any yet */
 
 	double slowest;          /* ps per byte, of all ports */
-	uint64_t watched_hops, moved_at;
+	struct {
+		uint64_t hops, moved_at;
+	} watched;               /* the last search for deadlocks, the last movement */
 	uint64_t cut_acked;      /* bytes of flows that are not done; NEVER: not known */
 	bool over;
 	uint64_t measured_from;
@@ -280,6 +290,13 @@ static inline bool wants_telemetry(const struct sim *s, unsigned priority)
 {
 	return algorithm_of(s, priority)->ops->needs & CCS_NEEDS_TELEMETRY && !s->conf->agents;
 }
+
+/* network.c */
+bool network_init(struct sim *s, const struct fab_conf *conf, struct fab_result *r, char *err,
+		  size_t len);
+void network_run(struct sim *s);
+void network_pause(struct sim *s, uint32_t packet); /* a PAUSE frame takes effect */
+void network_finish(struct sim *s);
 
 /* packet.c */
 uint32_t new_packet(struct sim *s);
@@ -368,12 +385,12 @@ void switch_release(struct sim *s, uint32_t port, const struct packet *p);
 void place_flows(struct sim *s);
 
 /* order.c; flow_ready: bytes that the flow's application has posted so far */
-void order_init(struct sim *s);
+void orders_init(struct sim *s);
 void order_received(struct sim *s, uint32_t flow);
 void order_resume(struct sim *s, uint32_t group); /* after its pause */
 uint64_t flow_ready(const struct sim *s, const struct flow *f);
 void order_finish(struct sim *s); /* record operations that still run */
-void order_free(struct sim *s);
+void orders_free(struct sim *s);
 
 /* driver_credit.c; port: by which the receiver's, or the sender's, packets reach it */
 void credits_give(struct sim *s, uint32_t port);

@@ -133,7 +133,7 @@ static void send_pause(struct sim *s, uint32_t port, unsigned priority, bool xof
 	const uint32_t i = new_packet(s);
 
 	s->packet[i].kind = PAUSE;
-	s->packet[i].len = (uint16_t)s->conf->wire.pause;
+	s->packet[i].len = s->conf->wire.pause;
 	s->packet[i].priority = (uint8_t)priority;
 	s->packet[i].ce = xoff;
 	if (xoff)
