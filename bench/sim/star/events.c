@@ -47,9 +47,9 @@ void star_wake_at(struct star *s, struct star_flow *f, uint64_t at)
 }
 
 /*
- * Events of equal times happen in the order in which they were set, those of a port at the end of
- * its transmission included. The switch has transmitted a packet when its host receives it, which
- * adds the delay of the line.
+ * Each packet has an event, and each transmission an event for its end, so that events of equal
+ * times happen in the order in which they were set. A host receives a packet when the switch has
+ * transmitted it, and adds the delay of the line.
  */
 void star_line(struct sim *net, uint32_t port, uint32_t packet)
 {

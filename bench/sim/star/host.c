@@ -84,7 +84,7 @@ void star_post(struct star *s, struct star_flow *f, uint32_t len)
 	star_feed(s, f);
 }
 
-/* All packets before this one have arrived; move the window of unacknowledged packets. */
+/* All packets before this packet have arrived: move the window of unacknowledged packets. */
 static void take_ack(struct star *s, struct star_flow *f, uint64_t segment, uint32_t index)
 {
 	const uint64_t first = segment == f->head ? f->posted_packets : seg_at(f, segment)->first;
@@ -244,7 +244,7 @@ static void refuse(struct star *s, struct star_flow *f, const struct packet *k, 
 	send_back(s, f, NAK, f->rx_segment, at);
 }
 
-/* The telemetry of the segment's newest packet. The entry of an acknowledged segment is another's. */
+/* Keep the telemetry of a segment's newest packet. An acknowledged segment has no entry. */
 static void note_telemetry(const struct star *s, struct star_flow *f, const struct packet *k,
 			   uint64_t at)
 {

@@ -10,7 +10,7 @@
 #include "bench/sim/core/memory.h"
 #include "priv.h"
 
-enum { UP, DOWN };               /* the ports of a host's link, by their lowest bits */
+enum { DOWN = 1 };               /* lowest bit of a switch's port; of a host's port it is 0 */
 
 static void count_hosts(struct star *s)
 {
@@ -109,7 +109,8 @@ void star_build(struct star *s)
 	n->conf = (struct fab_conf){
 		.topology = &n->topology, .routes = &n->routes, .flows = &n->flows, .spec = &s->spec,
 		.wire = { .payload = 1, .tx_unit = 1, .queue_unit = 1 }, .buffer.bytes = INFINITY,
-		.marking = { .red = s->conf->red, .always = true }, .ttl = FAB_TTL, .end = star_ps(s->conf->end_us),
+		.marking = { .red = s->conf->red, .always = true }, .ttl = FAB_TTL,
+		.end = star_ps(s->conf->end_us),
 	};
 	network_init(&s->net, &n->conf, &n->result, err, sizeof(err));
 	s->net.handler = star_handler;
