@@ -180,7 +180,7 @@ struct fab_result {
 	uint64_t dropped_control; /* acknowledgements, CNPs and agents' messages */
 	struct fab_drops drops;  /* the reasons of `dropped` */
 	uint64_t storms;         /* times that the watchdog acted */
-	uint64_t deadlock_at;    /* ps, when the first one was seen, or UINT64_MAX */
+	uint64_t deadlock_at;    /* ps, when the first was seen, or UINT64_MAX */
 	unsigned deadlocked;     /* ports that are in one in the end */
 	uint64_t xoff_cells_min, xoff_cells_max; /* that groups held at XOFF, without headroom */
 	uint64_t first_pause;    /* ps, or UINT64_MAX */

@@ -10,7 +10,7 @@ bool flow_is_done(const struct flow *f)
 	return f->snd_una == f->spec->size;
 }
 
-/* The first byte that is to be sent again: one below what the receiver has; NEVER: there is none. */
+/* The first byte that is to be sent again: one below what the receiver has, or NEVER. */
 static uint64_t find_hole(const struct flow *f)
 {
 	uint64_t at;

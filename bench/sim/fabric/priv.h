@@ -31,7 +31,7 @@ enum kind { DATA, HELLO, ASK, ACK, NAK, CNP, PAUSE, ADVICE, CREDIT, REQUEST };
 /* A cache line. */
 struct packet {
 	_Alignas(64) uint64_t sent; /* by the source; of an acknowledgement, its packet's */
-	/* first byte; of acknowledgements, the next one that is expected; of advice, bit/s; of credit,
+	/* first byte; of acknowledgements, the next that is expected; of advice, bit/s; of credit,
 	 * the bytes that may be sent */
 	uint64_t seq;
 	uint64_t sack;           /* of acknowledgements: first byte of the packet */
@@ -88,7 +88,7 @@ struct queue {
 };
 
 /* One direction of a link: the sender's queues, its transmitter, and the line. A packet that does
- * not wait needs the first cache line alone; one that waits, the second and its queue's, too. */
+ * not wait needs the first cache line alone; one that waits, also the second and its queue's. */
 struct port {
 	_Alignas(64) uint64_t free_at; /* the transmitter is busy before */
 	double ps_per_byte;
@@ -111,8 +111,8 @@ struct port {
 	struct fifo sending;     /* flows that may send */
 };
 
-/* Where the packets of a flow, or those that come back, leave the switches of their path: a cache
- * line. A place is for several flows; `of` is the one whose path it has. */
+/* Where the packets of a flow, or the packets that come back, leave the switches of their path: a cache
+ * line. A place is for several flows; `of` says whose path it has. */
 enum { PATH_HOPS = 7, PATHS = 4096 };
 
 struct path {
@@ -141,12 +141,12 @@ struct flow {
 	 * below `resend` are sent again already, until recover_until is acknowledged. */
 	struct fab_ranges have, sacked;
 	uint64_t resend, recover_until;
-	uint64_t lost_end;       /* holes from there on are not lost yet; NEVER: all are */
+	uint64_t lost_end;       /* holes above are not lost yet; NEVER: all are */
 	uint64_t rtt_sum, acks;  /* ps */
 	uint64_t una_at_timeout; /* snd_una when progress was last checked */
 	uint64_t sent_at;        /* the newest packet, or NEVER */
 	uint64_t segment_at;     /* the first packet of its segment */
-	double advised;          /* newest advice, bit/s; 0: none */
+	double advised;          /* newest advice, bit/s, or 0 */
 	uint64_t gap;            /* until the next segment, at the rate when that packet was sent */
 	uint64_t due_at, timer_at; /* of the events that are set, or NEVER */
 	uint32_t next;           /* in the NIC's list */
@@ -154,7 +154,7 @@ struct flow {
 	uint32_t src, dst;       /* hosts */
 	uint32_t next_inbound;   /* of the receiver's agent: flow + 1, or 0 */
 	uint32_t agent_port;     /* of that agent, once it has the announcement */
-	struct fab_key key[2];   /* of its packets, and of those that come back */
+	struct fab_key key[2];   /* of its packets, and of packets that come back */
 	uint16_t last_len;
 	uint8_t state;
 	bool nak_sent;
@@ -191,7 +191,7 @@ struct driver {
 	void (*received)(struct sim *s, uint32_t port, struct flow *f);
 };
 
-/* Bytes of a segment, or of a message that is not split; 0: there is no flow layer, or the flow is
+/* Bytes of a segment, or of a message that is not split; 0: without flow layer, or the flow is
  * done. */
 double flow_segment(const struct flow *f);
 void flow_request(struct sim *s, const struct packet *k); /* of a READ; has arrived at the sender */
@@ -330,7 +330,7 @@ static inline bool port_idle(const struct sim *s, uint32_t port, const struct pa
 void port_flush(struct sim *s, uint32_t port, unsigned q, uint64_t *reason);
 void drop_packet(struct sim *s, uint32_t port, uint32_t packet, uint64_t *reason);
 
-/* schedule.c; which of these queues sends next, QUEUES: none now */
+/* schedule.c; which of these queues sends next; QUEUES: no queue may */
 unsigned schedule(struct sim *s, uint32_t port, unsigned ready);
 
 /* From the receiver to the sender. */

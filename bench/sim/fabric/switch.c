@@ -172,7 +172,7 @@ static unsigned udp_port(const struct sim *s, uint32_t flow, enum kind kind)
 	return agents ? AGENTS_PORT : ROCE_PORT;
 }
 
-/* The packet's queue at this switch; at the first one it may be given another DSCP. */
+/* The packet's queue at this switch; the first switch may set another DSCP. */
 static unsigned classify(const struct sim *s, uint32_t port, struct packet *k)
 {
 	unsigned dscp = k->dscp, queue;

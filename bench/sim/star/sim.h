@@ -11,8 +11,8 @@
  *     ^                                                                      |
  *     +---------------- completion, CNP: half the base RTT ------------------+
  *
- * With ack_bytes the way back is a link, too: an acknowledgement leaves by the receiver's NIC,
- * behind the data that the receiver's own queue pairs have there, and by the sender's port. A
+ * With ack_bytes the way back is also a link: an acknowledgement leaves by the receiver's NIC,
+ * after the data that the receiver's own queue pairs have there, and by the sender's port. A
  * READ is the same loop begun at the other end: its request takes the way back, the response
  * the way of the data, and its last packet completes it.
  *
