@@ -214,24 +214,6 @@ bench_sim_libcore_la_SOURCES = \
 	bench/sim/core/shim.c \
 	bench/sim/core/shim.h
 
-# Its closed loop: all flows meet in one switch.
-check_LTLIBRARIES += bench/sim/libstar.la
-bench_sim_libstar_la_SOURCES = \
-	bench/sim/star/advice.c \
-	bench/sim/star/driver_bare.c \
-	bench/sim/star/driver_plain.c \
-	bench/sim/star/driver_shim.c \
-	bench/sim/star/event.c \
-	bench/sim/star/host.c \
-	bench/sim/star/measure.c \
-	bench/sim/star/nic.c \
-	bench/sim/star/place.c \
-	bench/sim/star/port.c \
-	bench/sim/star/priv.h \
-	bench/sim/star/sim.c \
-	bench/sim/star/sim.h
-bench_sim_libstar_la_LIBADD = bench/sim/libcore.la libccs-fabric.la libccs-core.la
-
 # Congestion control in a simulated fabric.
 noinst_LTLIBRARIES += bench/libfabric-sim.la
 bench_libfabric_sim_la_SOURCES = \
@@ -271,6 +253,7 @@ bench_libfabric_sim_la_SOURCES = \
 	bench/sim/fabric/flows.c \
 	bench/sim/fabric/flows.h \
 	bench/sim/fabric/host.c \
+	bench/sim/fabric/network.c \
 	bench/sim/fabric/order.c \
 	bench/sim/fabric/packet.c \
 	bench/sim/fabric/place.c \
@@ -295,6 +278,23 @@ bench_libfabric_sim_la_SOURCES = \
 	tools/common/words.h
 bench_libfabric_sim_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 bench_libfabric_sim_la_LIBADD = bench/sim/libcore.la libccs-fabric.la bench/libbench.la
+# Its closed loop: all flows meet in one switch.
+check_LTLIBRARIES += bench/sim/libstar.la
+bench_sim_libstar_la_SOURCES = \
+	bench/sim/star/agent.c \
+	bench/sim/star/driver_bare.c \
+	bench/sim/star/driver_plain.c \
+	bench/sim/star/driver_shim.c \
+	bench/sim/star/events.c \
+	bench/sim/star/host.c \
+	bench/sim/star/measure.c \
+	bench/sim/star/nic.c \
+	bench/sim/star/place.c \
+	bench/sim/star/priv.h \
+	bench/sim/star/sim.c \
+	bench/sim/star/sim.h
+bench_sim_libstar_la_LIBADD = bench/libfabric-sim.la libccs-core.la
+
 bin_PROGRAMS += bench/ccfabric/ccfabric
 bench_ccfabric_ccfabric_SOURCES = \
 	bench/ccfabric/ccfabric.c \

@@ -56,7 +56,7 @@ static void move_down(struct event_queue *q, unsigned wheel, unsigned digit)
 	}
 }
 
-/* Make this block the current one, and fetch the events of the one after it. */
+/* Make this block the current one, and fetch the events of the next block. */
 static void enter(struct event_queue *q, uint64_t block)
 {
 	const uint64_t last = block + 1;
@@ -81,7 +81,7 @@ static unsigned first_slot(const uint64_t *used)
 	return EVENT_SLOTS;
 }
 
-/* The first block at which a slot of the wheels must be moved down; 0: there are no events. */
+/* The first block at which a slot of the wheels must be moved down; 0: all wheels are empty. */
 static uint64_t next_block(const struct event_queue *q)
 {
 	for (unsigned wheel = 0; wheel < EVENT_WHEELS; wheel++) {

@@ -26,7 +26,7 @@ enum {
 struct queued_event {
 	uint64_t at;
 	uint32_t what, with;     /* the owner's */
-	uint32_t next;           /* index; 0: none */
+	uint32_t next;           /* index, or 0 */
 	uint32_t rank;           /* within a bucket, in which higher bits of times are the same */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The driver of flows with a window like that of Ultra Ethernet's NSCC, written from public
+ * The driver of flows with a window as in Ultra Ethernet's NSCC, written from public
  * descriptions of its four cases. Each acknowledgement has its packet's mark and delay:
  *
  *              delay below the target          above it

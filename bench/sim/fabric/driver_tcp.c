@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The driver of TCP flows. Windows are Reno's (RFC 5681), lost packets are found by selective
- * acknowledgements (RFC 6675), timeouts are those of RFC 6298; DCTCP is RFC 8257. Connections are
+ * acknowledgements (RFC 6675), timeouts follow RFC 6298; DCTCP is RFC 8257. Connections are
  * open already, each packet is acknowledged at once, and acknowledgements carry its mark and the time
- * at which it was sent. Frames have the sizes of those of RDMA.
+ * at which it was sent. Frames are as long as RDMA's.
  */
 #include "baselines.h"
 

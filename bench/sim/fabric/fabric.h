@@ -57,6 +57,7 @@ struct fab_buffer {
 struct fab_marking {
 	struct ccs_red red;      /* bytes; pmax 0: no marks */
 	double rate;             /* 0: the same at all ports */
+	bool always;             /* each packet draws a random number, also below kmin */
 	double poll_us, weight;  /* interval and weight of the polled average; 0: the queue itself */
 };
 
@@ -179,7 +180,7 @@ struct fab_result {
 	uint64_t dropped_control; /* acknowledgements, CNPs and agents' messages */
 	struct fab_drops drops;  /* the reasons of `dropped` */
 	uint64_t storms;         /* times that the watchdog acted */
-	uint64_t deadlock_at;    /* ps, when the first one was seen, or UINT64_MAX */
+	uint64_t deadlock_at;    /* ps, when the first was seen, or UINT64_MAX */
 	unsigned deadlocked;     /* ports that are in one in the end */
 	uint64_t xoff_cells_min, xoff_cells_max; /* that groups held at XOFF, without headroom */
 	uint64_t first_pause;    /* ps, or UINT64_MAX */

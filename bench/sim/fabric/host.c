@@ -10,7 +10,7 @@ bool flow_is_done(const struct flow *f)
 	return f->snd_una == f->spec->size;
 }
 
-/* The first byte that is to be sent again: one below what the receiver has; NEVER: there is none. */
+/* The first byte that is to be sent again: one below what the receiver has, or NEVER. */
 static uint64_t find_hole(const struct flow *f)
 {
 	uint64_t at;
@@ -133,7 +133,8 @@ static void send_packet(struct sim *s, uint32_t port, struct flow *f)
 	k->priority = (uint8_t)f->spec->priority;
 	k->ttl = (uint8_t)s->conf->ttl;
 	k->dscp = f->dscp;
-	k->len = (uint16_t)(k->payload + w->header + (f->telemetry ? w->data_telemetry : 0));
+	k->len = k->payload + w->header + (f->telemetry ? w->data_telemetry : 0);
+	k->ect = f->ect;
 	f->sent_at = s->now;
 	k->sent = segment_start(s, f, bytes.from);
 	f->last_len = k->len;
@@ -388,7 +389,7 @@ static void receive_data(struct sim *s, uint32_t port, uint32_t packet)
 		k->ttl = (uint8_t)s->conf->ttl;
 		k->dscp = f->dscp;
 		k->priority = f->ack_priority;
-		k->len = (uint16_t)(w->ack + (f->telemetry ? w->ack_telemetry : 0));
+		k->len = w->ack + (f->telemetry ? w->ack_telemetry : 0);
 		port_put(s, port ^ 1, packet);
 	}
 	if (s->order)

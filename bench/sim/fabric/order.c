@@ -176,7 +176,7 @@ static void init_groups(struct order *o, const struct fab_flows *flows)
 			o->group[flows->flow[i].group].start = flows->flow[i].start;
 }
 
-void order_init(struct sim *s)
+void orders_init(struct sim *s)
 {
 	const struct fab_flows *flows = s->conf->flows;
 	struct order *o;
@@ -205,7 +205,7 @@ void order_init(struct sim *s)
 		find_ready(s, i);
 }
 
-void order_free(struct sim *s)
+void orders_free(struct sim *s)
 {
 	if (!s->order)
 		return;

@@ -56,6 +56,6 @@ uint32_t new_control(struct sim *s, const struct flow *f, enum kind kind)
 	k->priority = (uint8_t)s->conf->cnp_priority;
 	k->dscp = FAB_CNP_DSCP;
 	k->sent = s->now;
-	k->len = (uint16_t)s->conf->wire.cnp;
+	k->len = s->conf->wire.cnp;
 	return i;
 }

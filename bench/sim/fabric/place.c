@@ -93,7 +93,7 @@ static bool walk(const struct sim *s, const struct flow *f, struct walk *w)
 	return true;
 }
 
-/* TCP's packets have no DSCP of their own, and its acknowledgements its data's priority. */
+/* TCP's packets have the default DSCP, and its acknowledgements its data's priority. */
 static void set_control(const struct sim *s, struct flow *f)
 {
 	const struct ccs_cc_spec *spec = algorithm_of(s, f->spec->priority);

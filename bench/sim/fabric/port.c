@@ -179,8 +179,11 @@ void port_send(struct sim *s, uint32_t port, uint32_t packet)
 
 	p->free_at = s->now + after(s, p->ps_per_byte * len);
 	p->tx_bytes += len;
-	put_on_line(s, port, p->free_at + p->delay, packet);
 	s->result->hops++;
+	if (s->line)
+		s->line(s, port, packet);
+	else
+		put_on_line(s, port, p->free_at + p->delay, packet);
 }
 
 static bool marked(struct sim *s, const struct port *p, unsigned q)
@@ -189,13 +192,13 @@ static bool marked(struct sim *s, const struct port *p, unsigned q)
 	struct port_stats *st;
 	double queue;
 
-	if (!p->bytes && !polled) /* without a cache miss for the curve */
+	if (!s->conf->marking.always && !p->bytes && !polled) /* without a cache miss for the curve */
 		return false;
 	st = stats_of(s, p);
 	queue = p->queue[q].waiting;
 	if (polled)
 		queue = ccs_polled_queue(&st->average[q], us_of(s->now), queue);
-	return queue > st->queue[q].red.kmin &&
+	return (s->conf->marking.always || queue > st->queue[q].red.kmin) &&
 	       ccs_red_mark(&st->queue[q].red, queue, rng_unit(&s->random));
 }
 
@@ -204,7 +207,7 @@ static bool marked(struct sim *s, const struct port *p, unsigned q)
 static bool stamp(struct sim *s, struct port *p, struct packet *k)
 {
 	if (p->marks & 1u << k->priority && marked(s, p, k->priority)) {
-		if (!s->flow[k->flow].ect)
+		if (!k->ect)
 			return false;
 		k->ce = true;
 		stats_of(s, p)->marks++;

@@ -18,6 +18,9 @@ enum { CONTROL = FAB_PRIORITIES, QUEUES };  /* PAUSE frames go before all priori
 enum event {
 	ARRIVE, FREE, DUE, TIMER, TIMEOUT, START, CHANGE, WATCH, RECORD, SAMPLE, WARM, PAUSED, SHAPED, CREDITS,
 	CUT, HELD,
+	/* The star has these and FREE: a call is due; a packet reaches the switch, leaves by its
+	 * host's port, has returned to the sender. */
+	CALL = TIMER, REACH = DUE, LEAVE = HELD, RETURN = TIMEOUT,
 };
 
 enum { KIND_BITS = EVENT_KIND_BITS };
@@ -28,17 +31,19 @@ enum kind { DATA, HELLO, ASK, ACK, NAK, CNP, PAUSE, ADVICE, CREDIT, REQUEST };
 /* A cache line. */
 struct packet {
 	_Alignas(64) uint64_t sent; /* by the source; of an acknowledgement, its packet's */
-	/* first byte; of acknowledgements, the next one that is expected; of advice, bit/s; of credit,
+	/* first byte; of acknowledgements, the next that is expected; of advice, bit/s; of credit,
 	 * the bytes that may be sent */
 	uint64_t seq;
 	uint64_t sack;           /* of acknowledgements: first byte of the packet */
 	uint64_t next_at;        /* on a line: when the last bit of `next` arrives */
-	uint32_t next;           /* behind it in a queue or on a line, or 0 */
+	uint32_t next;           /* the next in a queue or on a line, or 0 */
 	uint32_t flow;
 	uint32_t port;           /* by which it came into the switch */
 	uint32_t record;         /* telemetry, or 0 */
-	uint16_t len, payload;   /* on the line; bytes of the flow */
+	uint32_t len;            /* bytes on the line */
+	uint16_t payload;        /* bytes of the flow */
 	uint8_t kind, priority, ttl, dscp;
+	bool ect;                /* can be marked; if not, it is dropped instead */
 	bool ce;                 /* of PAUSE: XOFF */
 };
 
@@ -83,7 +88,7 @@ struct queue {
 };
 
 /* One direction of a link: the sender's queues, its transmitter, and the line. A packet that does
- * not wait needs the first cache line alone; one that waits, the second and its queue's, too. */
+ * not wait needs the first cache line alone; one that waits, also the second and its queue's. */
 struct port {
 	_Alignas(64) uint64_t free_at; /* the transmitter is busy before */
 	double ps_per_byte;
@@ -106,8 +111,8 @@ struct port {
 	struct fifo sending;     /* flows that may send */
 };
 
-/* Where the packets of a flow, or those that come back, leave the switches of their path: a cache
- * line. A place is for several flows; `of` is the one whose path it has. */
+/* Where the packets of a flow, or the packets that come back, leave the switches of their path: a cache
+ * line. A place is for several flows; `of` says whose path it has. */
 enum { PATH_HOPS = 7, PATHS = 4096 };
 
 struct path {
@@ -136,12 +141,12 @@ struct flow {
 	 * below `resend` are sent again already, until recover_until is acknowledged. */
 	struct fab_ranges have, sacked;
 	uint64_t resend, recover_until;
-	uint64_t lost_end;       /* holes from there on are not lost yet; NEVER: all are */
+	uint64_t lost_end;       /* holes above are not lost yet; NEVER: all are */
 	uint64_t rtt_sum, acks;  /* ps */
 	uint64_t una_at_timeout; /* snd_una when progress was last checked */
 	uint64_t sent_at;        /* the newest packet, or NEVER */
 	uint64_t segment_at;     /* the first packet of its segment */
-	double advised;          /* newest advice, bit/s; 0: none */
+	double advised;          /* newest advice, bit/s, or 0 */
 	uint64_t gap;            /* until the next segment, at the rate when that packet was sent */
 	uint64_t due_at, timer_at; /* of the events that are set, or NEVER */
 	uint32_t next;           /* in the NIC's list */
@@ -149,14 +154,14 @@ struct flow {
 	uint32_t src, dst;       /* hosts */
 	uint32_t next_inbound;   /* of the receiver's agent: flow + 1, or 0 */
 	uint32_t agent_port;     /* of that agent, once it has the announcement */
-	struct fab_key key[2];   /* of its packets, and of those that come back */
+	struct fab_key key[2];   /* of its packets, and of packets that come back */
 	uint16_t last_len;
 	uint8_t state;
 	bool nak_sent;
 	bool selective;          /* the receiver keeps what follows a gap */
 	bool echoes;             /* acknowledgements carry marks, instead of CNPs */
 	bool telemetry;          /* packets carry records */
-	bool ect;                /* they can be marked; if not, they are dropped instead */
+	bool ect;                /* of its packets */
 	uint8_t dscp, ack_priority;
 	struct ccs_dcqcn_np np;
 	double base_us;
@@ -186,7 +191,7 @@ struct driver {
 	void (*received)(struct sim *s, uint32_t port, struct flow *f);
 };
 
-/* Bytes of a segment, or of a message that is not split; 0: there is no flow layer, or the flow is
+/* Bytes of a segment, or of a message that is not split; 0: without flow layer, or the flow is
  * done. */
 double flow_segment(const struct flow *f);
 void flow_request(struct sim *s, const struct packet *k); /* of a READ; has arrived at the sender */
@@ -195,6 +200,9 @@ extern const struct driver plain_driver, shim_driver, credit_driver, nscc_driver
 
 struct sim {
 	const struct fab_conf *conf;
+	void (*const *handler)(struct sim *s, uint32_t number); /* of events, by enum event */
+	/* A port transmits the packet until free_at; NULL: each port has a line. */
+	void (*line)(struct sim *s, uint32_t port, uint32_t packet);
 	struct fab_result *result;
 	struct event_queue events;
 	uint64_t now;
@@ -224,7 +232,9 @@ struct sim {
 	struct credits *credits; /* NULL: no receiver has given any yet */
 
 	double slowest;          /* ps per byte, of all ports */
-	uint64_t watched_hops, moved_at;
+	struct {
+		uint64_t hops, moved_at;
+	} watched;               /* the last search for deadlocks, the last movement */
 	uint64_t cut_acked;      /* bytes of flows that are not done; NEVER: not known */
 	bool over;
 	uint64_t measured_from;
@@ -281,6 +291,13 @@ static inline bool wants_telemetry(const struct sim *s, unsigned priority)
 	return algorithm_of(s, priority)->ops->needs & CCS_NEEDS_TELEMETRY && !s->conf->agents;
 }
 
+/* network.c */
+bool network_init(struct sim *s, const struct fab_conf *conf, struct fab_result *r, char *err,
+		  size_t len);
+void network_run(struct sim *s);
+void network_pause(struct sim *s, uint32_t packet); /* a PAUSE frame takes effect */
+void network_finish(struct sim *s);
+
 /* packet.c */
 uint32_t new_packet(struct sim *s);
 /* A packet without data, which has the length and the priority of a CNP. */
@@ -313,7 +330,7 @@ static inline bool port_idle(const struct sim *s, uint32_t port, const struct pa
 void port_flush(struct sim *s, uint32_t port, unsigned q, uint64_t *reason);
 void drop_packet(struct sim *s, uint32_t port, uint32_t packet, uint64_t *reason);
 
-/* schedule.c; which of these queues sends next, QUEUES: none now */
+/* schedule.c; which of these queues sends next; QUEUES: no queue may */
 unsigned schedule(struct sim *s, uint32_t port, unsigned ready);
 
 /* From the receiver to the sender. */
@@ -368,12 +385,12 @@ void switch_release(struct sim *s, uint32_t port, const struct packet *p);
 void place_flows(struct sim *s);
 
 /* order.c; flow_ready: bytes that the flow's application has posted so far */
-void order_init(struct sim *s);
+void orders_init(struct sim *s);
 void order_received(struct sim *s, uint32_t flow);
 void order_resume(struct sim *s, uint32_t group); /* after its pause */
 uint64_t flow_ready(const struct sim *s, const struct flow *f);
 void order_finish(struct sim *s); /* record operations that still run */
-void order_free(struct sim *s);
+void orders_free(struct sim *s);
 
 /* driver_credit.c; port: by which the receiver's, or the sender's, packets reach it */
 void credits_give(struct sim *s, uint32_t port);

@@ -59,7 +59,7 @@ static unsigned round_robin(struct sim *s, uint32_t port, unsigned ready)
 static void charge(struct sim *s, uint32_t port, unsigned q)
 {
 	uint64_t *shaped = &s->stats[port].shaped[q];
-	const uint16_t len = s->packet[s->port[port].queue[q].first].len;
+	const uint32_t len = s->packet[s->port[port].queue[q].first].len;
 
 	*shaped = (*shaped > s->now ? *shaped : s->now) +
 		  (uint64_t)(8e12 * len / s->conf->queue[q].cap);

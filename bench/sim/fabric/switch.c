@@ -133,7 +133,7 @@ static void send_pause(struct sim *s, uint32_t port, unsigned priority, bool xof
 	const uint32_t i = new_packet(s);
 
 	s->packet[i].kind = PAUSE;
-	s->packet[i].len = (uint16_t)s->conf->wire.pause;
+	s->packet[i].len = s->conf->wire.pause;
 	s->packet[i].priority = (uint8_t)priority;
 	s->packet[i].ce = xoff;
 	if (xoff)
@@ -172,7 +172,7 @@ static unsigned udp_port(const struct sim *s, uint32_t flow, enum kind kind)
 	return agents ? AGENTS_PORT : ROCE_PORT;
 }
 
-/* The packet's queue at this switch; at the first one it may be given another DSCP. */
+/* The packet's queue at this switch; the first switch may set another DSCP. */
 static unsigned classify(const struct sim *s, uint32_t port, struct packet *k)
 {
 	unsigned dscp = k->dscp, queue;

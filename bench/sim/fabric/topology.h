@@ -12,7 +12,7 @@
  *	clos:PODSxTORSxAGGREGATESxCORES/HOSTS HOSTS per ToR; in a pod each ToR to each aggregate;
  *	                                      each aggregate to CORES/AGGREGATES cores
  * with @RATE of hosts, and :RATE of each tier above if it differs from the one below, or the name
- * of a file. With 2x before HOSTS in clos, each host has a link to the next ToR, too. Generated
+ * of a file. With 2x before HOSTS in clos, each host also has a link to the next ToR. Generated
  * hosts have the first numbers, and links this delay. False with a sentence in err.
  */
 bool fab_topology(struct topology *t, const char *text, double delay_us, char *err, size_t len);

@@ -117,12 +117,12 @@ static bool stands_still(struct sim *s)
 {
 	const double slowest = s->slowest * UINT16_MAX, rto = s->conf->rto_us * FAB_PS_PER_US;
 
-	if (s->result->hops != s->watched_hops || !s->result->deadlocked ||
+	if (s->result->hops != s->watched.hops || !s->result->deadlocked ||
 	    s->started < s->conf->flows->n || s->changes < s->conf->changes) {
-		s->watched_hops = s->result->hops;
-		s->moved_at = s->now;
+		s->watched.hops = s->result->hops;
+		s->watched.moved_at = s->now;
 	}
-	return (double)(s->now - s->moved_at) > 10 * (slowest + rto + (double)WATCH_PS);
+	return (double)(s->now - s->watched.moved_at) > 10 * (slowest + rto + (double)WATCH_PS);
 }
 
 void watch(struct sim *s, uint32_t number)

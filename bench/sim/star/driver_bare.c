@@ -8,19 +8,19 @@
 #include "priv.h"
 
 /* Algorithms measure time from their own start; the first moment is 1 us. */
-static double cc_us(const struct sim *s)
+static double cc_us(const struct star *s)
 {
-	return sim_us(s->now) + 1;
+	return us_of(s->net.now) + 1;
 }
 
 /* Already advanced to now: an event that rounding puts there is still to come. */
-static uint64_t timer(const struct sim *s, const struct sim_flow *f)
+static uint64_t timer(const struct star *s, const struct star_flow *f)
 {
 	const double us = f->bare.cc.out.timer_us - 1;
 
 	if (us > 1e12)
 		return NEVER;
-	return sim_ps(us) > s->now ? sim_ps(us) : s->now + 1;
+	return star_ps(us) > s->net.now ? star_ps(us) : s->net.now + 1;
 }
 
 /*
@@ -29,21 +29,21 @@ static uint64_t timer(const struct sim *s, const struct sim_flow *f)
  * meanwhile the release is deferred, if it has risen the release is not brought forward (TIMELY
  * 5; Carousel does the same).
  */
-static uint64_t due(const struct sim *s, struct sim_flow *f)
+static uint64_t due(const struct star *s, struct star_flow *f)
 {
-	const bool fixed = s->conf->bare.fixed_release, is_due = s->now >= f->bare.due_at;
+	const bool fixed = s->conf->bare.fixed_release, is_due = s->net.now >= f->bare.due_at;
 	const double rate = f->bare.cc.out.rate, before = f->bare.due_rate;
 
 	if (fixed ? is_due && rate < before : !is_due && rate != before) {
-		const uint64_t from = fixed ? f->bare.paced_at : s->now;
+		const uint64_t from = fixed ? f->bare.paced_at : s->net.now;
 
 		f->bare.due_at = from + (uint64_t)((double)(f->bare.due_at - from) * (before / rate));
 		f->bare.due_rate = rate;
 	}
-	return f->bare.due_at > s->now ? f->bare.due_at : s->now;
+	return f->bare.due_at > s->net.now ? f->bare.due_at : s->net.now;
 }
 
-static bool window_open(const struct sim *s, const struct sim_flow *f)
+static bool window_open(const struct star *s, const struct star_flow *f)
 {
 	const double inflight = (double)(f->bare.sent - f->bare.acked);
 	const double window = f->bare.cc.out.window > 0 ? f->bare.cc.out.window : INFINITY;
@@ -52,39 +52,39 @@ static bool window_open(const struct sim *s, const struct sim_flow *f)
 	return inflight <= 0 || inflight + s->conf->segment <= fmin(window, cap);
 }
 
-static void send_segment(struct sim *s, struct sim_flow *f)
+static void send_segment(struct star *s, struct star_flow *f)
 {
 	const uint32_t len = s->conf->segment;
 
 	f->bare.sent += len;
-	f->bare.paced_at = s->now;
+	f->bare.paced_at = s->net.now;
 	f->bare.due_rate = f->bare.cc.out.rate;
-	f->bare.due_at = s->now + sim_ps(8e6 * len / f->bare.due_rate *
-				    (1 + s->conf->bare.jitter * (2 * rng_unit(&s->random) - 1)));
+	f->bare.due_at = s->net.now + star_ps(8e6 * len / f->bare.due_rate *
+				    (1 + s->conf->bare.jitter * (2 * rng_unit(&s->net.random) - 1)));
 	if (f->bare.cc.ops->on_send)
 		f->bare.cc.ops->on_send(&f->bare.cc, cc_us(s), len);
-	sim_post(s, f, len);
+	star_post(s, f, len);
 }
 
 /* A NIC accepts no more than it can send: a segment due at line rate waits for it. */
-static void pump(struct sim *s, struct sim_flow *f)
+static void pump(struct star *s, struct star_flow *f)
 {
 	uint64_t at = timer(s, f);
 
-	while (f->live && window_open(s, f) && due(s, f) <= s->now)
+	while (f->live && window_open(s, f) && due(s, f) <= s->net.now)
 		send_segment(s, f);
 	if (f->live && window_open(s, f) && due(s, f) < at)
 		at = due(s, f);
 	if (f->live || f->tail != f->head)
-		sim_wake_at(s, f, at);
+		star_wake_at(s, f, at);
 }
 
-static void start(struct sim *s, struct sim_flow *f)
+static void start(struct star *s, struct star_flow *f)
 {
 	const struct sim_conf *c = s->conf;
 	const unsigned hosts = c->hosts ? c->hosts : s->total;
 	const struct ccs_cc_path path = {
-		.line_rate = sim_nic_rate(s),
+		.line_rate = star_nic_rate(s),
 		.base_rtt_us = c->path.base_us > 0 ? c->path.base_us : c->base_us,
 		.rtt_jitter_us = c->path.noise_us,
 		.segment = c->segment,
@@ -101,27 +101,27 @@ static void start(struct sim *s, struct sim_flow *f)
 	pump(s, f);
 }
 
-static void wake(struct sim *s, struct sim_flow *f)
+static void wake(struct star *s, struct star_flow *f)
 {
 	ccs_cc_advance(&f->bare.cc, cc_us(s));
 	pump(s, f);
 }
 
-static void ack(struct sim *s, struct sim_flow *f, const struct segment *seg, double rtt_jitter_us)
+static void ack(struct star *s, struct star_flow *f, const struct segment *seg, double rtt_jitter_us)
 {
 	struct ccs_cc_hop hop;
 	const struct ccs_cc_ack a = {
 		.now_us = cc_us(s),
-		.rtt_us = fmax(1e-3, sim_us(s->now - seg->posted) + rtt_jitter_us -
-				     8e6 * seg->len / sim_nic_rate(s)),
+		.rtt_us = fmax(1e-3, us_of(s->net.now - seg->posted) + rtt_jitter_us -
+				     8e6 * seg->len / star_nic_rate(s)),
 		.bytes = seg->len,
 		.inflight = (double)(f->bare.sent - f->bare.acked - seg->len),
 		.ack_seq = f->bare.acked + seg->len,
 		.snd_nxt = f->bare.sent,
 		.hops = &hop,
-		.nhops = sim_telemetry(s, f, seg, &hop),
+		.nhops = star_telemetry(s, f, seg, &hop),
 		.path = 1,
-		.flows = s->conf->agents.report_flows ? f->port->live : 0,
+		.flows = s->conf->agents.report_flows ? f->to->live : 0,
 	};
 
 	f->bare.acked += seg->len;
@@ -130,7 +130,7 @@ static void ack(struct sim *s, struct sim_flow *f, const struct segment *seg, do
 	pump(s, f);
 }
 
-static void cnp(struct sim *s, struct sim_flow *f)
+static void cnp(struct star *s, struct star_flow *f)
 {
 	ccs_cc_advance(&f->bare.cc, cc_us(s));
 	if (f->bare.cc.ops->on_cnp)
@@ -138,7 +138,7 @@ static void cnp(struct sim *s, struct sim_flow *f)
 	pump(s, f);
 }
 
-static void loss(struct sim *s, struct sim_flow *f)
+static void loss(struct star *s, struct star_flow *f)
 {
 	ccs_cc_advance(&f->bare.cc, cc_us(s));
 	if (f->bare.cc.ops->on_loss)
@@ -146,6 +146,6 @@ static void loss(struct sim *s, struct sim_flow *f)
 	pump(s, f);
 }
 
-const struct driver sim_bare = {
+const struct star_driver star_bare = {
 	.start = start, .ack = ack, .wake = wake, .cnp = cnp, .loss = loss,
 };

@@ -5,10 +5,10 @@
  */
 #include "priv.h"
 
-static void fill(struct sim *s, struct sim_flow *f)
+static void fill(struct star *s, struct star_flow *f)
 {
 	while (f->live && f->head - f->tail < f->depth)
-		sim_post(s, f, f->message);
+		star_post(s, f, f->message);
 }
 
 static unsigned depth(const struct sim_conf *c, uint32_t message)
@@ -20,9 +20,9 @@ static unsigned depth(const struct sim_conf *c, uint32_t message)
 	return of_1mb < 2 ? 2 : of_1mb > 128 ? 128 : of_1mb;
 }
 
-static void start(struct sim *s, struct sim_flow *f)
+static void start(struct star *s, struct star_flow *f)
 {
-	const unsigned reads = s->conf->max_reads ? s->conf->max_reads : SIM_READS;
+	const unsigned reads = s->conf->max_reads ? s->conf->max_reads : STAR_READS;
 
 	if (!f->message) {
 		f->message = s->conf->message ? s->conf->message : 1u << 20;
@@ -33,11 +33,11 @@ static void start(struct sim *s, struct sim_flow *f)
 	fill(s, f);
 }
 
-static void ack(struct sim *s, struct sim_flow *f, const struct segment *seg, double rtt_jitter_us)
+static void ack(struct star *s, struct star_flow *f, const struct segment *seg, double rtt_jitter_us)
 {
 	(void)seg;
 	(void)rtt_jitter_us;
 	fill(s, f);
 }
 
-const struct driver sim_plain = { .start = start, .ack = ack };
+const struct star_driver star_plain = { .start = start, .ack = ack };

@@ -19,30 +19,30 @@ static unsigned queue_depth(const struct sim_conf *c)
 	return c->entries && c->entries < QUEUE ? c->entries : QUEUE;
 }
 
-static void turn(struct sim *s, const struct event *e);
+static void turn(struct star *s, void *who);
 
-static void arm_wheel(struct sim *s)
+static void arm_wheel(struct star *s)
 {
 	const uint64_t next = ccs_timer_wheel_next(s->wheel);
 	uint64_t at;
 
 	if (next == UINT64_MAX)
 		return;
-	at = next <= shim_ns(s->now) ? s->now : (next - 1000) * 1000;
+	at = next <= shim_ns(s->net.now) ? s->net.now : (next - 1000) * 1000;
 	if (at >= s->wheel_at)
 		return;
 	s->wheel_at = at;
-	sim_at(s, at, turn, NULL, NULL);
+	star_at(s, at, turn, NULL);
 }
 
-static void pump(struct sim *s, struct sim_flow *f)
+static void pump(struct star *s, struct star_flow *f)
 {
 	const struct ccs_seg *seg;
 	uint64_t due;
 
-	while (f->live && (seg = shim_next(&f->shim, s->now)))
-		sim_post(s, f, (uint32_t)seg->len);
-	due = f->live ? ccs_flow_wait(&f->shim.flow, shim_ns(s->now)) : 0;
+	while (f->live && (seg = shim_next(&f->shim, s->net.now)))
+		star_post(s, f, (uint32_t)seg->len);
+	due = f->live ? ccs_flow_wait(&f->shim.flow, shim_ns(s->net.now)) : 0;
 	if (due && due != UINT64_MAX)
 		ccs_timer_wheel_set(s->wheel, &f->timer, due);
 	else
@@ -50,15 +50,16 @@ static void pump(struct sim *s, struct sim_flow *f)
 	arm_wheel(s);
 }
 
-static void turn(struct sim *s, const struct event *e)
+static void turn(struct star *s, void *who)
 {
 	struct ccs_timer *t;
 
-	if (e->at != s->wheel_at)
+	(void)who;
+	if (s->net.now != s->wheel_at)
 		return;
 	s->wheel_at = NEVER;
-	while ((t = ccs_timer_wheel_pop(s->wheel, shim_ns(s->now))))
-		pump(s, (struct sim_flow *)(void *)((char *)t - offsetof(struct sim_flow, timer)));
+	while ((t = ccs_timer_wheel_pop(s->wheel, shim_ns(s->net.now))))
+		pump(s, (struct star_flow *)(void *)((char *)t - offsetof(struct star_flow, timer)));
 	arm_wheel(s);
 }
 
@@ -85,10 +86,10 @@ static void name_bottleneck(struct ccs_flow *f, double rate)
 	ccs_flow_cc_repath(f, &path);
 }
 
-static void start(struct sim *s, struct sim_flow *f)
+static void start(struct star *s, struct star_flow *f)
 {
 	const struct ccs_flow_config conf = {
-		.line_rate = sim_nic_rate(s),
+		.line_rate = star_nic_rate(s),
 		.max_rate = f->index < s->conf->limited.flows ? s->conf->limited.rate : INFINITY,
 		.base_rtt_us = s->conf->path.base_us,
 		.rtt_jitter_us = s->conf->path.noise_us,
@@ -96,26 +97,26 @@ static void start(struct sim *s, struct sim_flow *f)
 		.max_inflight = (double)s->conf->max_inflight,
 		.split = true,
 		.enforce = true,
-		.seed = (uint64_t)(rng_unit(&s->random) * 0x1p53),
+		.seed = (uint64_t)(rng_unit(&s->net.random) * 0x1p53),
 	};
 
 	const unsigned depth = queue_depth(s->conf);
 	const unsigned device = depth < LEAST_ENTRIES ? LEAST_ENTRIES : depth;
 
 	set_application(s->conf, &f->shim, f->op);
-	shim_init(&f->shim, &conf, &s->spec, depth, device, s->now);
+	shim_init(&f->shim, &conf, &s->spec, depth, device, s->net.now);
 	if (s->conf->limit || s->conf->loss > 0)
-		f->shim.flow.rtt.loss_us = (float)sim_rto_us(s);
-	f->shim.flow.reads.max = s->conf->max_reads ? (uint16_t)s->conf->max_reads : SIM_READS;
+		f->shim.flow.rtt.loss_us = (float)star_rto_us(s);
+	f->shim.flow.reads.max = s->conf->max_reads ? (uint16_t)s->conf->max_reads : STAR_READS;
 	name_bottleneck(&f->shim.flow, s->conf->path.bottleneck);
 	pump(s, f);
 }
 
 /* Handle all that has completed since the last poll. */
-static void poll_completions(struct sim *s, const struct event *e)
+static void poll_completions(struct star *s, void *who)
 {
-	struct sim_flow *f = e->who;
-	struct ccs_done done = { .latest_ns = shim_ns(s->now) };
+	struct star_flow *f = who;
+	struct ccs_done done = { .latest_ns = shim_ns(s->net.now) };
 
 	f->poll.due = false;
 	done.earliest_ns = done.latest_ns - (uint64_t)(1e3 * s->conf->poll_us);
@@ -124,25 +125,25 @@ static void poll_completions(struct sim *s, const struct event *e)
 }
 
 /* Schedule the next poll; flows take turns. */
-static void schedule_poll(struct sim *s, struct sim_flow *f)
+static void schedule_poll(struct star *s, struct star_flow *f)
 {
-	const uint64_t every = sim_ps(s->conf->poll_us);
+	const uint64_t every = star_ps(s->conf->poll_us);
 	const uint64_t phase = every * f->index / s->total;
 
 	if (!f->poll.due)
-		sim_at(s, s->now + every - (s->now + phase) % every, poll_completions, f, NULL);
+		star_at(s, s->net.now + every - (s->net.now + phase) % every, poll_completions, f);
 	f->poll.due = true;
 }
 
-static void ack(struct sim *s, struct sim_flow *f, const struct segment *seg, double rtt_jitter_us)
+static void ack(struct star *s, struct star_flow *f, const struct segment *seg, double rtt_jitter_us)
 {
-	const uint64_t at = shim_ns(s->now) + (uint64_t)(1e3 * rtt_jitter_us);
+	const uint64_t at = shim_ns(s->net.now) + (uint64_t)(1e3 * rtt_jitter_us);
 	struct ccs_telemetry *t = shim_telemetry(&f->shim);
 
 	t->path = 1;
-	t->flows = s->conf->agents.report_flows ? f->port->live : 0;
+	t->flows = s->conf->agents.report_flows ? f->to->live : 0;
 	t->advised_rate = f->advised;
-	t->nhops = sim_telemetry(s, f, seg, t->hops);
+	t->nhops = star_telemetry(s, f, seg, t->hops);
 	t->covers_ns = s->conf->agents.record_us > 0 && t->nhops ? t->hops[0].ts_ns + 1000 : 0;
 	f->poll.arrived += seg->len;
 	if (s->conf->poll_us > 0) {
@@ -154,24 +155,24 @@ static void ack(struct sim *s, struct sim_flow *f, const struct segment *seg, do
 	pump(s, f);
 }
 
-static void cnp(struct sim *s, struct sim_flow *f)
+static void cnp(struct star *s, struct star_flow *f)
 {
-	ccs_flow_cnp(&f->shim.flow, shim_ns(s->now));
+	ccs_flow_cnp(&f->shim.flow, shim_ns(s->net.now));
 	pump(s, f);
 }
 
-static void stop(struct sim_flow *f)
+static void stop(struct star_flow *f)
 {
 	ccs_flow_destroy(&f->shim.flow);
 }
 
-static void advise(struct sim *s, struct sim_flow *f)
+static void advise(struct star *s, struct star_flow *f)
 {
 	shim_telemetry(&f->shim)->advised_rate = f->advised;
-	ccs_flow_advise(&f->shim.flow, shim_ns(s->now));
+	ccs_flow_advise(&f->shim.flow, shim_ns(s->net.now));
 	pump(s, f);
 }
 
-const struct driver sim_shim = {
+const struct star_driver star_shim = {
 	.start = start, .ack = ack, .cnp = cnp, .advise = advise, .stop = stop,
 };

@@ -15,7 +15,7 @@ static double bin_us(const struct sim_conf *c)
  * The victim posts a write when the one before has ended. Each stands for those that could have
  * been posted meanwhile, one per base RTT: else the slower the port is, the less its time counts.
  */
-static void record_victim(struct sim *s, uint64_t ns)
+static void record_victim(struct star *s, uint64_t ns)
 {
 	const double each_ns = 1e3 * s->conf->base_us;
 	double left = (double)ns;
@@ -26,11 +26,11 @@ static void record_victim(struct sim *s, uint64_t ns)
 	} while (each_ns > 0 && left > each_ns / 2);
 }
 
-void sim_measure_rtt(struct sim *s, const struct sim_flow *f, double us)
+void star_measure_rtt(struct star *s, const struct star_flow *f, double us)
 {
 	const uint64_t ns = us > 0 ? (uint64_t)(us * 1e3) : 0;
 
-	if (sim_us(s->now) < s->conf->warm_us)
+	if (us_of(s->net.now) < s->conf->warm_us)
 		return;
 	if (!f->apart)
 		ccs_hist_record(&s->rtt, ns);
@@ -38,32 +38,32 @@ void sim_measure_rtt(struct sim *s, const struct sim_flow *f, double us)
 		record_victim(s, ns);
 }
 
-static double queue_of(const struct sim *s)
+static double queue_of(const struct star *s)
 {
 	double bytes = 0;
 
 	for (unsigned i = 0; i < s->ports; i++)
-		bytes += (double)s->port[i].bytes;
+		bytes += (double)s->port[i].port->bytes;
 	return bytes / s->ports;
 }
 
-static void sample(struct sim *s, const struct event *e)
+static void sample(struct star *s, void *who)
 {
-	(void)e;
+	(void)who;
 	if (s->conf->pattern == SIM_INCAST)
 		ccs_hist_record(&s->queue, (uint64_t)queue_of(s));
 	else
 		for (unsigned i = 0; i < s->ports; i++)
-			ccs_hist_record(&s->queue, s->port[i].bytes);
-	sim_at(s, s->now + sim_ps((s->conf->end_us - s->conf->warm_us) / QUEUE_SAMPLES), sample,
-	       NULL, NULL);
+			ccs_hist_record(&s->queue, s->port[i].port->bytes);
+	star_at(s, s->net.now + star_ps((s->conf->end_us - s->conf->warm_us) / QUEUE_SAMPLES), sample,
+	       NULL);
 }
 
-static void warm(struct sim *s, const struct event *e)
+static void warm(struct star *s, void *who)
 {
 	for (unsigned i = 0; i <= s->total; i++)
 		s->flow[i].at_warm = s->flow[i].delivered;
-	sample(s, e);
+	sample(s, who);
 }
 
 struct jain {
@@ -83,15 +83,15 @@ static double jain_index(const struct jain *j)
 	return j->squares > 0 ? j->sum * j->sum / (j->n * j->squares) : 0;
 }
 
-static void bin(struct sim *s, const struct event *e)
+static void bin(struct star *s, void *who)
 {
 	struct sim_result *r = s->result;
 	struct jain j = { 0 };
 	double bytes = 0;
 
-	(void)e;
+	(void)who;
 	for (unsigned i = 0; i < s->total; i++) {
-		struct sim_flow *f = &s->flow[i];
+		struct star_flow *f = &s->flow[i];
 		const double got = (double)(f->delivered - f->at_bin);
 
 		f->at_bin = f->delivered;
@@ -105,17 +105,17 @@ static void bin(struct sim *s, const struct event *e)
 			.jain = jain_index(&j),
 			.queue = queue_of(s),
 		};
-	sim_at(s, s->now + sim_ps(bin_us(s->conf)), bin, NULL, NULL);
+	star_at(s, s->net.now + star_ps(bin_us(s->conf)), bin, NULL);
 }
 
-void sim_measure_start(struct sim *s)
+void star_measure_start(struct star *s)
 {
-	sim_at(s, sim_ps(s->conf->warm_us), warm, NULL, NULL);
-	sim_at(s, sim_ps(bin_us(s->conf)), bin, NULL, NULL);
+	star_at(s, star_ps(s->conf->warm_us), warm, NULL);
+	star_at(s, star_ps(bin_us(s->conf)), bin, NULL);
 }
 
 /* Time from `from` to the end of the first of SUSTAINED bins in a row that hold. */
-static double settled(const struct sim *s, double from_us, double until_us, bool jain)
+static double settled(const struct star *s, double from_us, double until_us, bool jain)
 {
 	const double width = bin_us(s->conf);
 	unsigned row = 0;
@@ -133,7 +133,7 @@ static double settled(const struct sim *s, double from_us, double until_us, bool
 }
 
 /* The bits that the ports could have sent after warm_us. */
-static double capacity(const struct sim *s)
+static double capacity(const struct star *s)
 {
 	const struct sim_conf *c = s->conf;
 	const double from = fmax(c->slow.from_us, c->warm_us);
@@ -144,14 +144,14 @@ static double capacity(const struct sim *s)
 	       ((c->end_us - c->warm_us) * c->rate - slow_us * (c->rate - c->slow.rate));
 }
 
-static void measure_flows(struct sim *s)
+static void measure_flows(struct star *s)
 {
 	struct sim_result *r = s->result;
 	struct jain j = { 0 };
 	double bytes = 0, apart = 0;
 
 	for (unsigned i = 0; i <= s->total; i++) {
-		const struct sim_flow *f = &s->flow[i];
+		const struct star_flow *f = &s->flow[i];
 		const double got = (double)(f->delivered - f->at_warm);
 
 		bytes += got;
@@ -167,10 +167,10 @@ static void measure_flows(struct sim *s)
 }
 
 /* A write that has not ended counts with its time so far: the port may be blocked. */
-static void measure_victim(struct sim *s)
+static void measure_victim(struct star *s)
 {
-	const struct sim_flow *f = &s->flow[s->total];
-	const uint64_t ns = f->tail != f->head ? (s->now - f->seg[f->tail & f->mask].posted) / 1000 : 0;
+	const struct star_flow *f = &s->flow[s->total];
+	const uint64_t ns = f->tail != f->head ? (s->net.now - f->seg[f->tail & f->mask].posted) / 1000 : 0;
 	struct sim_result *r = s->result;
 
 	if (ns > ccs_hist_percentile(&s->victim, 0.99))
@@ -180,7 +180,7 @@ static void measure_victim(struct sim *s)
 	r->victim_p99 = (double)ccs_hist_percentile(&s->victim, 0.99) / 1e3;
 }
 
-void sim_measure_end(struct sim *s)
+void star_measure_end(struct star *s)
 {
 	const struct sim_conf *c = s->conf;
 	struct sim_result *r = s->result;

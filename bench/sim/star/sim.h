@@ -11,8 +11,8 @@
  *     ^                                                                      |
  *     +---------------- completion, CNP: half the base RTT ------------------+
  *
- * With ack_bytes the way back is a link, too: an acknowledgement leaves by the receiver's NIC,
- * behind the data that the receiver's own queue pairs have there, and by the sender's port. A
+ * With ack_bytes the way back is also a link: an acknowledgement leaves by the receiver's NIC,
+ * after the data that the receiver's own queue pairs have there, and by the sender's port. A
  * READ is the same loop begun at the other end: its request takes the way back, the response
  * the way of the data, and its last packet completes it.
  *
@@ -153,7 +153,7 @@ struct sim_conf {
 	struct sim_nic nic;
 	unsigned hosts;          /* default: one per flow; flow i is on host i modulo this */
 	double base_us;          /* RTT without any serialisation */
-	double far_us;           /* of every second flow; default: base_us */
+	double far_us;           /* RTT of senders with odd numbers; default: base_us */
 	uint32_t ack_bytes;      /* acknowledgements, NAKs and READ requests; 0: no length */
 	double loss;             /* share of data packets that the links lose */
 	double rto_us;           /* retransmission timeout without progress; default 4 ms */
