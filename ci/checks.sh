@@ -249,7 +249,7 @@ installed_files() {
   ! pkg-config --exists ompi-c && ! pkg-config --exists mpich || echo bin/ccbench-mpi
   ! has_slurm || echo lib/ccshim/spank_ccshim.so
   printf '%s\n' bin/ccbench bin/ccfabric bin/ccshim libexec/ccshim/ccshim-{debug,serve} sbin/ccshimd \
-    include/ccshim/{cc,feed,stats}.h lib/libccshim_feed.so.0.0.0 lib/ccshim/lib{,ibverbs-}ccshim.so \
+    include/ccshim/{cc,feed,stats}.h lib/libccshim_feed.so.0.0.0 lib/ccshim/{ld.so.preload,lib{,ibverbs-}ccshim.so} \
     lib/pkgconfig/{ccshim,ccshim_feed}.pc share/bash-completion/completions/{ccbench,ccfabric,ccshimd} \
     share/bash-completion/completions/ccshim.bash share/ccshim/bpftrace/{gated,rate,rtt-hist}.bt \
     share/ccshim/fabric/{sonic,ucloud}.models share/doc/ccshim/examples/{aimd,cnp}.c \
