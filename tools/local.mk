@@ -14,6 +14,7 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/check/nic.h \
 	tools/ccshim/command/command.h \
 	tools/ccshim/command/command_follow.c \
+	tools/ccshim/command/command_judge.c \
 	tools/ccshim/command/command_python.c \
 	tools/ccshim/command/command_ucx.c \
 	tools/ccshim/command/command_uses.c \
