@@ -281,6 +281,14 @@ void fake_qp_to_err(struct fake_qp *qp)
 		raise_event(qp, IBV_EVENT_QP_LAST_WQE_REACHED);
 }
 
+/* Held or not. Soft-RoCE's rxe_qp_error() raises the event again for each flushed WQE. */
+void fake_flush_posted(struct fake_qp *qp)
+{
+	fake_flush(qp);
+	if (qp->ib.srq && fake_profile()->repeats_last_wqe)
+		raise_event(qp, IBV_EVENT_QP_LAST_WQE_REACHED);
+}
+
 static void enter(struct fake_qp *qp, enum ibv_qp_state state)
 {
 	const enum ibv_qp_state old = qp->ib.state;
