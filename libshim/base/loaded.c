@@ -20,6 +20,15 @@ struct table {
 	const ElfW(Verdef) *definitions;
 };
 
+static bool is_inside(const struct dl_phdr_info *info, uintptr_t at)
+{
+	for (unsigned i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_LOAD &&
+		    at - info->dlpi_addr - info->dlpi_phdr[i].p_vaddr < info->dlpi_phdr[i].p_memsz)
+			return true;
+	return false;
+}
+
 static void read_table(struct table *t, const struct dl_phdr_info *info)
 {
 	const ElfW(Dyn) *d = NULL;
@@ -29,8 +38,8 @@ static void read_table(struct table *t, const struct dl_phdr_info *info)
 		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
 			d = (const ElfW(Dyn) *)(t->base + info->dlpi_phdr[i].p_vaddr);
 	for (; d && d->d_tag != DT_NULL; d++) {
-		/* The dynamic linker relocates the addresses in some objects only. */
-		const uintptr_t at = d->d_un.d_ptr + (d->d_un.d_ptr < t->base ? t->base : 0);
+		/* The dynamic linker relocates the addresses in some objects only, not in the vDSO. */
+		const uintptr_t given = d->d_un.d_ptr, at = is_inside(info, given) ? given : t->base + given;
 
 		switch (d->d_tag) {
 		case DT_STRTAB: t->strings = (const char *)at; break;
@@ -114,17 +123,6 @@ struct search {
 	void *found;
 };
 
-static bool is_ours(const struct dl_phdr_info *info)
-{
-	const uintptr_t here = (uintptr_t)ccs_loaded_find - info->dlpi_addr;
-
-	for (unsigned i = 0; i < info->dlpi_phnum; i++)
-		if (info->dlpi_phdr[i].p_type == PT_LOAD &&
-		    here - info->dlpi_phdr[i].p_vaddr < info->dlpi_phdr[i].p_memsz)
-			return true;
-	return false;
-}
-
 static bool is_library(const struct search *s, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -139,7 +137,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 	void *found;
 
 	(void)size;
-	if (is_ours(info)) {
+	if (is_inside(info, (uintptr_t)ccs_loaded_find)) {
 		s->passed = true;
 		return 0;
 	}
