@@ -152,4 +152,7 @@ void ccs_linger_at_exit(void)
 	}
 	while (end_ns && !all_qps(has_sent_all) && ccs_now_ns() < end_ns)
 		nap();
+	/* Its turn may end with functions of another preload, which is about to end. */
+	while (!ccs_pacer_thread_is_asleep() && ccs_now_ns() < lock_until_ns)
+		nap();
 }

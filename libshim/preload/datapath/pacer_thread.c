@@ -85,6 +85,16 @@ bool ccs_pacer_thread_is_free(void)
 	return is_free;
 }
 
+bool ccs_pacer_thread_is_asleep(void)
+{
+	bool asleep;
+
+	ccs_lock(&pacer.lock);
+	asleep = !pacer.started || pacer.failed || pacer.sleeping_until;
+	ccs_unlock(&pacer.lock);
+	return asleep;
+}
+
 /* The next due QP, with a reference, or NULL. pacer.lock is held. */
 static struct qp *pop_due(uint64_t now_ns)
 {

@@ -3,14 +3,14 @@
 #include "preload/object/real.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/loaded.h"
 
 static struct ccs_real real;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static atomic_bool claimed, resolved;
 
 ccs_dlopen *ccs_real_dlopen(void)
 {
@@ -28,20 +28,36 @@ ccs_dlopen *ccs_real_dlopen(void)
  * The shim is not linked to libibverbs, which a process without verbs need not load. It stays
  * loaded, as its functions are called by address.
  */
-static void resolve(void)
+static void resolve(struct ccs_real *found)
 {
 	ccs_real_dlopen()("libibverbs.so.1", RTLD_NOW | RTLD_NODELETE);
 /* An object pointer is converted to a function pointer, as POSIX specifies for dlsym(). */
 #define CCS_RESOLVE(name, version, result, args) \
-	*(void **)&real.name = ccs_loaded_find("libibverbs.so", #name, version);
+	*(void **)&found->name = ccs_loaded_find("libibverbs.so", #name, version);
 	CCS_HOOKS(CCS_RESOLVE)
 	CCS_CALLED(CCS_RESOLVE)
 #undef CCS_RESOLVE
 }
 
+/*
+ * No lock is held: the constructor of a library may call a verb while its thread has the dynamic
+ * linker's lock, which the look-up needs.
+ */
 const struct ccs_real *ccs_real(void)
 {
-	pthread_once(&once, resolve);
+	struct ccs_real found;
+
+	if (atomic_load_explicit(&resolved, memory_order_acquire))
+		return &real;
+	resolve(&found);
+	if (!found.ibv_open_device)
+		return &real; /* libibverbs may be loaded later */
+	if (!atomic_exchange(&claimed, true)) {
+		real = found;
+		atomic_store_explicit(&resolved, true, memory_order_release);
+	}
+	while (!atomic_load_explicit(&resolved, memory_order_acquire))
+		; /* another thread copies its result */
 	return &real;
 }
 

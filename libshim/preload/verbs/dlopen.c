@@ -70,16 +70,18 @@ static bool is_next(const void *caller)
 	       next.dli_fbase == by.dli_fbase;
 }
 
-static __attribute__((noinline)) const char *redirect(const char *file, const void *caller)
+static __attribute__((noinline)) const char *redirect(const char *file, int mode, const void *caller)
 {
 	const char *path;
 
 	if (!is_genuine(file) || !ccs_shim_on() || is_next(caller))
 		return file;
 	path = path_beside();
-	if (!path) {
-		ccs_log_once(CCS_LOG_WARN, "libibverbs-ccshim.so is not beside libccshim.so: traffic of "
-			     "functions from dlopen(\"%s\") is uncontrolled; install it there", file);
+	if (!path || (!(mode & RTLD_NOLOAD) && !ccs_real_dlopen()(path, RTLD_NOW))) {
+		dlerror(); /* drop our error, which the application must not see */
+		ccs_log_once(CCS_LOG_WARN, "traffic of functions from dlopen(\"%s\") is uncontrolled: "
+			     "libibverbs-ccshim.so is not beside libccshim.so, or the dynamic linker does "
+			     "not find libibverbs.so.1 for it; see LD_LIBRARY_PATH in ld.so(8)", file);
 		return file;
 	}
 	ccs_log(CCS_LOG_INFO, "dlopen(\"%s\") is redirected to %s", file, path);
@@ -135,7 +137,7 @@ HOOK void *dlopen(const char *file, int mode)
 {
 	if (file && is_libibverbs(file)) {
 		mode = redirected_mode(file, mode);
-		file = redirect(file, __builtin_return_address(0));
+		file = redirect(file, mode, __builtin_return_address(0));
 	} else if (file && (mode & RTLD_DEEPBIND)) {
 		mode = drop_deepbind(file, mode);
 	}
