@@ -4,6 +4,8 @@
 # that a work request crosses from one component to another without a call.
 ccs_core_sources = \
 	libshim/base/cacheline.h \
+	libshim/base/clock.c \
+	libshim/base/clock.h \
 	libshim/base/document.c \
 	libshim/base/document.h \
 	libshim/base/elf.c \
@@ -19,6 +21,8 @@ ccs_core_sources = \
 	libshim/base/json.h \
 	libshim/base/keep_open.c \
 	libshim/base/keep_open.h \
+	libshim/base/loaded.c \
+	libshim/base/loaded.h \
 	libshim/base/lock.c \
 	libshim/base/lock.h \
 	libshim/base/number.c \
@@ -270,7 +274,7 @@ examplesdir = $(docdir)/examples
 dist_examples_DATA = libshim/examples/aimd.c
 
 pkglib_preloaddir = $(libdir)/ccshim
-pkglib_preload_LTLIBRARIES = libccshim.la
+pkglib_preload_LTLIBRARIES = libccshim.la libibverbs-ccshim.la
 libccshim_la_SOURCES = \
 	$(ccs_core_sources) \
 	$(ccs_agent_sources) \
@@ -362,26 +366,29 @@ libccshim_la_SOURCES = \
 	libshim/preload/verbs/qp_verbs.c \
 	libshim/preload/verbs/setup.c \
 	libshim/preload/verbs/verbs.h
-# libibverbs must be among our own dependencies: RTLD_NEXT finds nothing when the
-# application only dlopens it. Nothing else is linked. It stays when an application
-# closes it that opened it: contexts point to it. The dynamic linker binds all functions at the
-# start: later it would need 3 KB of the stack of a thread that posts.
-libccshim_la_LDFLAGS = -module -avoid-version -shared -Wl,--no-as-needed -Wl,-z,nodelete \
+# Only the C library is linked: processes that use no verbs do not load libibverbs. The library stays
+# when an application closes it that opened it: contexts point to it. The dynamic linker binds all
+# functions at the start: later it would need 3 KB of the stack of a thread that posts. All of them
+# exist in musl, or are weak references: a program of musl that inherits LD_PRELOAD would end
+# otherwise. So there are no functions of _FORTIFY_SOURCE, and no __tls_get_addr().
+libccshim_la_LDFLAGS = -module -avoid-version -shared -Wl,-z,nodelete \
 	$(CCS_LTO) -Wl,--version-script=$(top_srcdir)/libshim/libccshim.map -Wl,-z,defs \
 	-Wl,-z,now
-libccshim_la_LIBADD = $(VERBS_LIBS) -lpthread -lm -ldl
+libccshim_la_LIBADD = -lpthread -lm -ldl
 # Pairs of members that a post sets would be combined in vector registers: more instructions.
 libccshim_la_CFLAGS = $(AM_CFLAGS) $(CCS_EXACT_FP) $(CCS_LTO) $(VERBS_CFLAGS) $(USDT_CFLAGS) \
-	-fno-tree-slp-vectorize
+	-fno-tree-slp-vectorize -U_FORTIFY_SOURCE -ftls-model=initial-exec
 libccshim_la_DEPENDENCIES = libshim/libccshim.map
 EXTRA_DIST += libshim/libccshim.map
 
-# For applications that take a path to libibverbs: a look-up in it finds our functions
-# first, then those of libibverbs, without a preload.
-install-data-hook:
-	cd "$(DESTDIR)$(pkglib_preloaddir)" && rm -f libibverbs-ccshim.so && \
-		$(LN_S) libccshim.so libibverbs-ccshim.so
-uninstall-hook:
-	rm -f "$(DESTDIR)$(pkglib_preloaddir)/libibverbs-ccshim.so"
+# An empty library for dlopen(): a look-up in it finds the functions of libccshim.so, then those of
+# libibverbs. Applications that take a path to libibverbs need no preload with it.
+libibverbs_ccshim_la_SOURCES =
+# DT_RPATH precedes LD_LIBRARY_PATH, which may have another libccshim.so. libtool keeps the order of
+# the linker's options only.
+libibverbs_ccshim_la_LDFLAGS = -module -avoid-version -shared $(VERBS_LIBS) -Wl,--no-as-needed \
+	-Wl,-L.libs -Wl,-l:libccshim.so -Wl,-libverbs \
+	-Wl,--disable-new-dtags -Wl,-rpath,'$$ORIGIN' -Wl,-z,origin
+libibverbs_ccshim_la_DEPENDENCIES = libccshim.la
 
 include libshim/feed/local.mk

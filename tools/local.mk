@@ -14,6 +14,7 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/check/nic.h \
 	tools/ccshim/command/command.h \
 	tools/ccshim/command/command_follow.c \
+	tools/ccshim/command/command_judge.c \
 	tools/ccshim/command/command_python.c \
 	tools/ccshim/command/command_ucx.c \
 	tools/ccshim/command/command_uses.c \
@@ -240,6 +241,10 @@ dist_metrics_DATA = tools/grafana/ccshim.json tools/metrics/ccshim-metrics.servi
 # For containers, Kubernetes, HPC: docs/guide/operate.md.
 deploydir = $(docdir)/deploy
 dist_deploy_DATA = tools/deploy/apptainer.def tools/deploy/kubernetes.yaml tools/deploy/kubernetes-pod.yaml
+# The device of CDI mounts it.
+pkglibdata_DATA = tools/deploy/ld.so.preload
+pkglibdatadir = $(libdir)/ccshim
+EXTRA_DIST += tools/deploy/ld.so.preload
 deploy_generated = tools/deploy/cdi.yaml tools/deploy/enroot-hook.sh tools/deploy/modulefile
 deploy_DATA = $(deploy_generated)
 $(deploy_generated): %: $(top_srcdir)/%.in Makefile

@@ -3,8 +3,9 @@
 #include "base/document.h"
 
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 void ccs_document_head(struct ccs_json *j, double time)
 {
@@ -20,8 +21,5 @@ void ccs_document_head(struct ccs_json *j, double time)
 
 double ccs_document_now(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (double)now.tv_sec + (double)(now.tv_nsec / 1000) / 1e6;
+	return (double)(ccs_clock_ns(CLOCK_REALTIME) / 1000) / 1e6;
 }

@@ -11,6 +11,8 @@
 
 #include "base/text.h"
 
+#pragma weak pthread_attr_setaffinity_np /* not in musl */
+
 static cpu_set_t allowed;
 static bool given;
 
@@ -80,7 +82,7 @@ static int create(pthread_t *thread, const cpu_set_t *cpus, void *(*function)(vo
 	pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
 	pthread_attr_setschedpolicy(&attr, SCHED_OTHER);
 	pthread_attr_setschedparam(&attr, &none);
-	if (cpus)
+	if (cpus && pthread_attr_setaffinity_np)
 		rc = pthread_attr_setaffinity_np(&attr, sizeof(*cpus), cpus);
 	if (!rc)
 		rc = pthread_create(thread, &attr, function, arg);

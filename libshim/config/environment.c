@@ -7,6 +7,8 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "base/loaded.h"
+
 static const char *const names[] = {
 	"HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", NULL
 };
@@ -41,18 +43,22 @@ static bool is_ours(const char *variable, const char *const *const *more)
 	return ours;
 }
 
+/*
+ * Called by a constructor, when another preload may not have run its own: only malloc() and its
+ * relatives are called by name, which the dynamic linker has called before.
+ */
 void ccs_environment_keep(const char *const *const *more)
 {
 	size_t n = 0, all = 0;
 
-	if (getauxval(AT_SECURE))
+	if (CCS_LIBC(getauxval)(AT_SECURE))
 		return;
 	for (char **e = environ; e && *e; e++)
 		all += is_ours(*e, more);
 	kept = calloc(all + 1, sizeof(*kept));
 	for (char **e = environ; kept && n < all; e++)
-		if (is_ours(*e, more))
-			kept[n++] = strdup(*e);
+		if (is_ours(*e, more) && (kept[n] = malloc(strlen(*e) + 1)))
+			strcpy(kept[n++], *e);
 }
 
 static const char *find(char **variables, const char *name, size_t len)

@@ -8,15 +8,19 @@
 #include <linux/close_range.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/os.h"
 #include "base/thread.h"
 #include "feedback/agent_conn.h"
+
+#pragma weak gnu_get_libc_version /* not in musl */
 
 #define UPDATE_NS 100000000ull           /* between two updates of a flow's status */
 #define POLL_NS 2000000ull               /* longest wait for the agent's socket alone */
@@ -38,7 +42,8 @@ enum life { NOT_STARTED, STARTING, RUNNING, FAILED, STOPPING };
 
 static struct {
 	pthread_mutex_t lock;            /* protects the members below; innermost */
-	pthread_cond_t wake, changed;    /* for the thread; for changes of life */
+	sem_t wake;                      /* for the thread */
+	pthread_cond_t changed;          /* for changes of life */
 	enum life life;
 	pthread_t thread;
 	struct ccs_agent_client_config config;
@@ -54,7 +59,6 @@ static struct {
 	uint64_t sent_ns;                /* when the last request was sent */
 } client = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
-	.wake = PTHREAD_COND_INITIALIZER,
 	.changed = PTHREAD_COND_INITIALIZER,
 	.fd = -1,
 	.backoff_ns = BACKOFF_MIN_NS,
@@ -212,7 +216,7 @@ static bool is_agent_due(uint64_t now_ns)
 				   now_ns < client.sent_ns + UPDATE_NS));
 }
 
-/* A thread that attaches cannot wake ppoll(), and a descriptor cannot wake a condition variable:
+/* A thread that attaches cannot wake ppoll(), and a descriptor cannot wake a semaphore:
  * the wait for the descriptor is therefore short. */
 static void wait_for_agent(uint64_t when_ns, uint64_t now_ns)
 {
@@ -231,16 +235,10 @@ static void wait_for_agent(uint64_t when_ns, uint64_t now_ns)
 
 static void sleep_until(uint64_t when_ns)
 {
-	const struct timespec ts = {
-		.tv_sec = (time_t)(when_ns / 1000000000u),
-		.tv_nsec = (long)(when_ns % 1000000000u),
-	};
-
 	client.due_ns = when_ns;
-	if (when_ns == UINT64_MAX)
-		pthread_cond_wait(&client.wake, &client.lock);
-	else
-		pthread_cond_timedwait(&client.wake, &client.lock, &ts);
+	pthread_mutex_unlock(&client.lock);
+	ccs_clock_sem_wait(&client.wake, when_ns);
+	pthread_mutex_lock(&client.lock);
 }
 
 /* A turn that runs late does not evaluate timeouts; the next turn follows soon. */
@@ -340,14 +338,8 @@ static void *client_thread(void *arg)
 
 static void start_thread(void)
 {
-	pthread_condattr_t attr;
-
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&client.wake, &attr);
-	pthread_condattr_destroy(&attr);
 	client.life = STARTING;
-	if (ccs_thread_create(&client.thread, client_thread, NULL))
+	if (sem_init(&client.wake, 0, 0) || ccs_thread_create(&client.thread, client_thread, NULL))
 		client.life = FAILED;
 }
 
@@ -390,7 +382,7 @@ struct ccs_slot *ccs_agent_client_attach(const struct ccs_feedback_flow *flow)
 		client.demanded = true;
 	if (client.life == RUNNING)
 		slot = ccs_reg_add(&client.reg, flow, ccs_clock_ns(CLOCK_MONOTONIC));
-	pthread_cond_signal(&client.wake);
+	sem_post(&client.wake);
 	pthread_mutex_unlock(&client.lock);
 	pthread_setcancelstate(cancel, NULL);
 	return slot;
@@ -402,7 +394,7 @@ void ccs_agent_client_detach(struct ccs_slot *slot)
 		return;
 	pthread_mutex_lock(&client.lock);
 	ccs_reg_remove(&client.reg, slot, ccs_clock_ns(CLOCK_MONOTONIC));
-	pthread_cond_signal(&client.wake);
+	sem_post(&client.wake);
 	pthread_mutex_unlock(&client.lock);
 }
 
@@ -418,12 +410,12 @@ void ccs_agent_client_finish(void)
 
 	pthread_mutex_lock(&client.lock);
 	was = client.life == RUNNING;
-	if (was)
+	if (was) {
 		client.life = STOPPING;
-	pthread_cond_signal(&client.wake);
+		sem_post(&client.wake);
+	}
 	pthread_mutex_unlock(&client.lock);
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += FINISH_S;
+	until = ccs_clock_timespec(ccs_clock_ns(CLOCK_REALTIME) + FINISH_S * 1000000000ull);
 	if (was)
 		pthread_timedjoin_np(client.thread, NULL, &until);
 }

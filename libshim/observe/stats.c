@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/os.h"
 #include "config/job.h"
 #include "observe/log.h"

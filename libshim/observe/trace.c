@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/gid.h"
 #include "base/keep_open.h"
 #include "base/os.h"
@@ -315,8 +316,7 @@ void ccs_trace_finish(void)
 		return;
 	atomic_store(&trace.stop, true);
 	sem_post(&trace.wake);
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += FINISH_S;
+	until = ccs_clock_timespec(ccs_clock_ns(CLOCK_REALTIME) + FINISH_S * 1000000000ull);
 	pthread_timedjoin_np(trace.thread, NULL, &until);
 }
 

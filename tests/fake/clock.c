@@ -2,7 +2,9 @@
 /* A device's clock, which stamps completions. */
 #include "config.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,4 +74,16 @@ void fake_clock_table(struct fake_context *c)
 	c->v.query_device_ex = query_device_ex;
 	if (khz)
 		c->v.query_rt_values = query_rt_values;
+}
+
+/* The shim calls functions of the C library that a test program defines, and no other library's. */
+EXPORT void *ccs_test_function(const char *name);
+EXPORT void *ccs_test_function(const char *name)
+{
+	void *function = dlsym(RTLD_DEFAULT, name);
+	struct link_map *map;
+	Dl_info where;
+
+	return function && dladdr1(function, &where, (void **)&map, RTLD_DL_LINKMAP) &&
+	       map == _r_debug.r_map ? function : NULL;
 }

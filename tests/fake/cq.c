@@ -120,7 +120,7 @@ EXPORT int ibv_destroy_cq(struct ibv_cq *ib)
 	pthread_mutex_lock(&fake_lock);
 	if (cq->qps) {
 		pthread_mutex_unlock(&fake_lock);
-		return EBUSY;
+		return errno = EBUSY; /* as the system call does, on each device */
 	}
 	if (ib->channel)
 		fake_queue_drop(&container(ib->channel, struct fake_channel, ib)->events, cq);

@@ -64,6 +64,7 @@ struct fake_profile {
 	bool cleans_cqs;                 /* a destroyed or reset QP loses its completions */
 	bool arms_by_index;              /* arming counts completions that were not polled */
 	bool rounds_up;                  /* capabilities of a QP */
+	bool repeats_last_wqe;           /* the event, for each WQE that is flushed in the error state */
 	bool reuses_silently;            /* entries of the send queue, without a completion */
 	bool hides_sent_imm;             /* from ibv_wc_read_wc_flags() of a send */
 	bool sets_wr_complete;           /* modify_qp to RESET and to RTS writes it */

@@ -119,7 +119,7 @@ void fake_posted(struct fake_qp *qp)
 	check_thread(qp->td);
 	qp->dozes = false;
 	if (qp->ib.state == IBV_QPS_ERR && !fake_ignores_in_error())
-		fake_flush(qp); /* held or not */
+		fake_flush_posted(qp);
 	fake_run();
 }
 

@@ -238,6 +238,7 @@ unsigned fake_qp_end(void);             /* first entry of the free rest */
 int fake_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
 void fake_check_drained(struct fake_qp *qp); /* a WQE before SQD was carried out */
 void fake_qp_to_err(struct fake_qp *qp);
+void fake_flush_posted(struct fake_qp *qp);
 struct ibv_qp *fake_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
 
 /* post.c */

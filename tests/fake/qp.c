@@ -176,7 +176,7 @@ struct ibv_qp *fake_create_qp_ex(struct ibv_context *context, struct ibv_qp_init
 	struct ibv_qp_init_attr plain = {
 		.qp_context = attr->qp_context, .send_cq = attr->send_cq,
 		.recv_cq = attr->recv_cq, .srq = attr->srq, .cap = attr->cap,
-		.qp_type = attr->qp_type, .sq_sig_all = attr->sq_sig_all,
+		.qp_type = attr->qp_type, .sq_sig_all = attr->sq_sig_all != 0,
 	};
 	const uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS |
 			       IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
@@ -278,6 +278,14 @@ void fake_qp_to_err(struct fake_qp *qp)
 	qp->ib.state = IBV_QPS_ERR;
 	fake_flush(qp);
 	if (qp->ib.srq)
+		raise_event(qp, IBV_EVENT_QP_LAST_WQE_REACHED);
+}
+
+/* Held or not. Soft-RoCE's rxe_qp_error() raises the event again for each flushed WQE. */
+void fake_flush_posted(struct fake_qp *qp)
+{
+	fake_flush(qp);
+	if (qp->ib.srq && fake_profile()->repeats_last_wqe)
 		raise_event(qp, IBV_EVENT_QP_LAST_WQE_REACHED);
 }
 

@@ -75,6 +75,103 @@ no_line() {
 	line ok command "a script, run by /bin/sh"
 }
 
+# judged WORD PATTERN COMMAND...: check reports PATTERN with the result WORD, and run warns of it, unless it
+# is ok.
+judged() {
+	local word=$1 pattern=$2
+	shift 2
+	run2 $ccshim check --root "$root" "$@"
+	line "$word" command "$pattern"
+	run2 $ccshim run --dry-run "$@"
+	if [ "$word" = ok ]; then
+		[ -z "$errors" ] || { echo "$*: $errors"; return 1; }
+	else
+		said "${pattern#*: }"
+	fi
+}
+
+@test "programs that start others are followed, and run agrees with check" {
+	make_root
+	mkdir -p bin
+	for name in chrt faketime flock gdb ip perf prlimit rr setarch taskset valgrind; do
+		ln -sf /bin/true "bin/$name"
+	done
+	PATH=$PWD/bin:$PATH
+	while read -r command; do
+		# shellcheck disable=SC2086 # words
+		judged ok "/bin/ls, dynamically linked, started by" $command
+	done <<-END
+		prlimit --memlock=unlimited /bin/ls
+		ip netns exec true /bin/ls
+		perf stat -e true /bin/ls
+		gdb -q --args /bin/ls
+		faketime -f true /bin/ls
+		taskset -c true /bin/ls
+		chrt -f true /bin/ls
+		flock true /bin/ls
+		valgrind --tool=none /bin/ls
+		rr record /bin/ls
+		setarch -R /bin/ls
+		env -u HOME A=1 /bin/ls
+		env LD_PRELOAD=/x/libccshim.so /bin/ls
+		$(readelf -l /bin/ls | sed -n 's/.*interpreter: \(.*\)]/\1/p') --preload /bin/true /bin/ls
+	END
+	judged ok "bin/ip, dynamically linked" ip link
+}
+
+@test "env that removes LD_PRELOAD fails, and run agrees" {
+	make_root
+	for options in -i - --ignore-environment '-u LD_PRELOAD' --unset=LD_PRELOAD -uLD_PRELOAD -vi LD_PRELOAD=x; do
+		# shellcheck disable=SC2086 # words
+		judged fail "/bin/ls: env removes LD_PRELOAD" env $options /bin/ls
+	done
+	judged fail "/bin/ls: env removes LD_PRELOAD" nice -n 5 env -i timeout 5 /bin/ls
+}
+
+@test "of programs that start others elsewhere it cannot tell, and run agrees" {
+	make_root
+	mkdir -p bin
+	for name in ssh podman docker nsenter chroot sudo apptainer; do ln -sf /bin/true "bin/$name"; done
+	PATH=$PWD/bin:$PATH
+	for name in ssh podman docker nsenter chroot sudo apptainer; do
+		judged warn "cannot tell: $name starts programs " $name x /bin/ls
+	done
+	no_line warn verbs
+}
+
+@test "a program of musl, or with MemorySanitizer, fails, and run agrees" {
+	make_root
+	echo 'int main(void) { return 0; }' > main.c
+	if command -v musl-gcc > /dev/null; then
+		musl-gcc main.c -o musl
+		judged fail "./musl: it is built for another C library than glibc" ./musl
+		no_line warn verbs
+	fi
+	printf 'void __msan_init(void) {}\n' >> main.c
+	gcc main.c -o msan
+	judged fail "./msan: it has MemorySanitizer" ./msan
+}
+
+@test "run warns of a copy of libibverbs as check does" {
+	make_root
+	printf 'const char s[] = "libibverbs: Warning"; int main(void) { return s[0] == 0; }\n' > main.c
+	gcc main.c -o copy
+	checks 1 ./copy
+	line fail verbs "copy contains a copy of libibverbs"
+	run2 $ccshim run ./copy
+	said "warning: ./copy will not be controlled: it contains a copy of libibverbs"
+}
+
+@test "devices without queue pairs of type RC are not usable" {
+	make_root
+	for type in "5: usNIC" "6: usNIC UDP" "7: unspecified"; do
+		echo "$type" | tee "$root"/sys/class/infiniband/{mlx5_0,rxe0}/node_type > node
+		checks 1
+		line warn device "it has no queue pairs of type RC"
+		line fail device "no device is usable"
+	done
+}
+
 @test "options of ccshim run are those of the configuration that is checked" {
 	make_root
 	checks 0 -a copa -m observe -o segment=64k true

@@ -25,12 +25,22 @@ holds() { yaml "$1" > json; jq -e "$2" json > /dev/null || { echo "not so: $2"; 
 		all(.containerEdits, .devices[].containerEdits; (keys - ["env", "mounts"]) == []) and
 		all(.containerEdits.mounts[]; (.hostPath, .containerPath | startswith("/")) and
 			(.options | type == "array")) and
-		all(.containerEdits.env[], .devices[].containerEdits.env[]; test("^[A-Z_]+=.")) and
+		all(.devices[].containerEdits.env[]; test("^[A-Z_]+=.")) and
 		all(.devices[].name; test("^[A-Za-z0-9][A-Za-z0-9_.:-]*$"))'
 	# The variables are options, with valid values.
 	for mode in $(jq -r '.[0].devices[].containerEdits.env[]' json); do
 		env "$mode" "$ccshim" info -c > /dev/null
 	done
+}
+
+@test "the CDI specification preloads the library, and leaves LD_PRELOAD to the image" {
+	yaml "$deploy/cdi.yaml" > json
+	! grep -q LD_PRELOAD= json
+	dir=$(jq -r '.[0].containerEdits.mounts[0].containerPath' json)
+	[ "$(jq -r '.[0].containerEdits.mounts[-1].containerPath' json)" = /etc/ld.so.preload ]
+	[ "$(jq -r '.[0].containerEdits.mounts[-1].hostPath' json)" = \
+		"$(jq -r '.[0].containerEdits.mounts[0].hostPath' json)/ld.so.preload" ]
+	[ "$(cat "$source/ld.so.preload")" = "$dir/libccshim.so" ]
 }
 
 @test "the manifests of Kubernetes name the kinds, selectors and volumes that they use" {

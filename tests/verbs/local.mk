@@ -66,6 +66,7 @@ endif
 verbs_scripts = \
 	tests/verbs/conformance.bats \
 	tests/verbs/container.bats \
+	tests/verbs/matrix.bats \
 	tests/verbs/overhead.bats \
 	tests/verbs/perftest.bats \
 	tests/verbs/plugin.bats \
@@ -94,6 +95,8 @@ EXTRA_DIST += tests/verbs/fakemlx5.map
 
 tests_verbs_reach_SOURCES = tests/verbs/reach.c tests/verbs/reach.h
 tests_verbs_reach_LDADD = -ldl
+# matrix.bats compiles these.
+EXTRA_DIST += tests/verbs/foreign.c tests/verbs/reach_main.c
 tests_verbs_reach_linked_la_SOURCES = tests/verbs/reach_linked.c tests/verbs/reach.h
 tests_verbs_reach_linked_la_LDFLAGS = $(reach_module)
 tests_verbs_reach_linked_la_LIBADD = $(VERBS_LIBS)

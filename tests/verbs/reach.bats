@@ -65,18 +65,33 @@ controlled() {
 	[ "$(< "$here/errors")" = "$said" ]
 }
 
-@test "libibverbs is loaded, also in a program that has not opened it" {
-	reach module noload libibverbs.so.1
+@test "a program that does not use verbs does not load libibverbs" {
+	! reach module noload libibverbs.so.1
 	! preload='' reach module noload libibverbs.so.1
+	preload="$shim $top_builddir/.libs/libfakerdma.so" reach nccl
+	controlled
+}
+
+@test "RTLD_NOLOAD returns a handle if libibverbs is loaded" {
+	preload="$shim $here/libibverbs.so.1" reach module noload libibverbs.so.1
 }
 
 @test "a look-up in a handle of another library finds libibverbs's functions, counted and reported once" {
-	reach nccl "$built/reach_linked.so"
+	reach nccl "$built/reach_linked.so" stay
 	check '.qps == [] and .uncontrolled.bypassed == 1'
 	[ "$(grep -c . "$here/errors")" -eq 1 ]
 	grep -F "warn: fake0 was opened past the shim" "$here/errors"
-	CCSHIM_MODE=off reach nccl "$built/reach_linked.so"
+	CCSHIM_MODE=off reach nccl "$built/reach_linked.so" stay
 	[ ! -s "$here/errors" ]
+}
+
+@test "where libibverbs-ccshim.so is missing or cannot be loaded, libibverbs is opened, and it is reported" {
+	cp "$shim" "$here/libccshim.so"
+	for beside in none broken; do
+		[ $beside = none ] || echo broken > "$here/libibverbs-ccshim.so"
+		preload=$here/libccshim.so reach nccl libibverbs.so.1 stay
+		grep -F 'traffic of functions from dlopen("libibverbs.so.1") is uncontrolled' "$here/errors"
+	done
 }
 
 @test "other files with the name of libibverbs are opened unchanged" {
@@ -137,17 +152,16 @@ controlled() {
 }
 
 @test "a program that opens the library by its path is controlled" {
-	ln -s "$shim" "$here/libibverbs-ccshim.so"
 	for preload in '' "$top_builddir/.libs/libfakerdma.so" "$shim"; do
 		rm -f "$report"
-		reach nccl "$here/libibverbs-ccshim.so"
+		reach nccl "$top_builddir/.libs/libibverbs-ccshim.so"
 		controlled
 	done
 }
 
 @test "mode off changes nothing" {
 	export CCSHIM_MODE=off
-	CCSHIM_LOG_LEVEL=info reach nccl libibverbs.so.1
+	CCSHIM_LOG_LEVEL=info reach nccl libibverbs.so.1 stay
 	[ ! -s "$here/errors" ]
 	check '.qps == [] and (.uncontrolled | add == 0)'
 }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Exits with status 1 on an error, which is printed on stderr. */
+/* [FILE [stay]]: as NCCL, or from FILE, whose handle stays open. */
 static int nccl(char **words)
 {
 	struct reach_verbs verbs;
@@ -14,7 +14,7 @@ static int nccl(char **words)
 		fprintf(stderr, "%s\n", handle ? "incomplete" : dlerror());
 		return 1;
 	}
-	return reach_traffic(&verbs, handle) ? 1 : 0;
+	return reach_traffic(&verbs, words[0] && words[1] ? NULL : handle) ? 1 : 0;
 }
 
 static int flags_of(const char *words)

@@ -134,7 +134,7 @@ static inline int reach_write(const struct reach_rig *r)
 			       .lkey = r->mr->lkey };
 	struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE,
 				  .send_flags = IBV_SEND_SIGNALED }, *bad;
-	struct ibv_wc wc;
+	struct ibv_wc wc = { 0 }; /* MemorySanitizer does not see the device write it */
 	int got = 0, some;
 
 	wr.wr.rdma.remote_addr = (uintptr_t)r->memory + REACH_BYTES;

@@ -46,7 +46,8 @@ static void queries_return_the_applications_attributes(void **state)
 /* Only the capacities of the init attributes are updated; all else stays as it was. */
 static void create_qp_leaves_the_init_attributes_unchanged(void **state)
 {
-	struct ibv_qp_init_attr attr, before;
+	struct ibv_qp_init_attr attr, before, queried;
+	struct ibv_qp_attr qp_attr;
 	struct ibv_qp *qp;
 	struct rig r;
 
@@ -55,7 +56,7 @@ static void create_qp_leaves_the_init_attributes_unchanged(void **state)
 	attr.send_cq = r.scq;
 	attr.recv_cq = r.rcq;
 	attr.qp_type = IBV_QPT_RC;
-	attr.sq_sig_all = 1;
+	attr.sq_sig_all = 5; /* as 1 */
 	attr.cap = (struct ibv_qp_cap){ .max_send_wr = 5, .max_recv_wr = 6, .max_send_sge = 1,
 					.max_recv_sge = 1 };
 	before = attr;
@@ -64,6 +65,8 @@ static void create_qp_leaves_the_init_attributes_unchanged(void **state)
 	assert_true(attr.cap.max_recv_wr >= 6);
 	attr.cap = before.cap;
 	assert_memory_equal(&attr, &before, sizeof(attr));
+	assert_int_equal(ibv_query_qp(qp, &qp_attr, IBV_QP_STATE, &queried), 0);
+	assert_int_equal(queried.sq_sig_all, 1);
 	assert_int_equal(ibv_destroy_qp(qp), 0);
 	rig_close(&r);
 }

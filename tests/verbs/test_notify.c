@@ -500,6 +500,47 @@ static void a_receive_and_a_send_raise_at_most_one_event_each(void **state)
 	rig_close(&r);
 }
 
+static unsigned count_last_wqe_events(struct ibv_context *ctx)
+{
+	struct pollfd p = { .fd = ctx->async_fd, .events = POLLIN };
+	struct ibv_async_event event;
+	unsigned n = 0;
+
+	while (poll(&p, 1, 0) == 1 && !ibv_get_async_event(ctx, &event)) {
+		n += event.event_type == IBV_EVENT_QP_LAST_WQE_REACHED;
+		ibv_ack_async_event(&event);
+	}
+	return n;
+}
+
+/* Unsignalled WRITEs that have succeeded leave the shim to find out, without a WQE of its own. */
+static void a_failed_qp_with_an_srq_raises_one_last_wqe_event(void **state)
+{
+	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = 8, .max_sge = 1 } };
+	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC, .cap = { 16, 1, 1, 1, 0 } };
+	struct rig r, own;
+
+	rig_open(&r, (struct rig_conf){ .one_cq = true });
+	own = r;
+	attr.send_cq = attr.recv_cq = r.scq;
+	attr.srq = ibv_create_srq(r.pd, &srq_attr);
+	assert_non_null(attr.srq);
+	own.a = ibv_create_qp(r.pd, &attr);
+	assert_non_null(own.a);
+	rig_to_rts(&r, own.a, r.a->qp_num);
+	assert_int_equal(rig_state(r.a, IBV_QPS_RESET), 0);
+	rig_to_rts(&r, r.a, own.a->qp_num);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(rig_post(&own, i, IBV_WR_RDMA_WRITE, 0, 64, 0), 0);
+	rig_poll_nothing(r.scq);
+	assert_int_equal(rig_state(own.a, IBV_QPS_ERR), 0);
+	rig_poll_nothing(r.scq);
+	assert_int_equal(count_last_wqe_events(r.ctx), 1);
+	assert_int_equal(ibv_destroy_qp(own.a), 0);
+	assert_int_equal(ibv_destroy_srq(attr.srq), 0);
+	rig_close(&r);
+}
+
 int main(int argc, char **argv)
 {
 #define GATE "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_MAX_INFLIGHT=16k", \
@@ -528,6 +569,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_request_outlives_the_event_of_a_polled_receive),
 		cmocka_unit_test(a_refused_destroy_loses_no_event),
 		cmocka_unit_test(a_receive_and_a_send_raise_at_most_one_event_each),
+		cmocka_unit_test(a_failed_qp_with_an_srq_raises_one_last_wqe_event),
 	};
 
 	return rig_run_in(argc, argv, "notify", modes, sizeof(modes) / sizeof(*modes), tests,

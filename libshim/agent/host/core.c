@@ -8,7 +8,7 @@
 #include <sys/random.h>
 
 #include "agent/host/siphash.h"
-#include "base/os.h"
+#include "base/clock.h"
 
 int ccs_agent_init_identity(struct ccs_agent *a)
 {

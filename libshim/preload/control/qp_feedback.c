@@ -17,6 +17,7 @@
 #include "preload/control/policy.h"
 #include "preload/control/qp_telemetry.h"
 #include "preload/object/clock.h"
+#include "preload/object/real.h"
 
 /* Enough to cut any rate to its floor; a sender that did not poll for longer needs no more. */
 enum { MAX_CNPS = 64 };
@@ -310,7 +311,7 @@ static struct ccs_slot *register_flow(const struct qp *qp, const struct ibv_ah_a
 
 	flow.optional = qp->policy->automatic;
 	if (!ah->is_global ||
-	    ibv_query_gid(qp->ctx->context, qp->attr.port, ah->grh.sgid_index, &gid))
+	    ccs_real()->ibv_query_gid(qp->ctx->context, qp->attr.port, ah->grh.sgid_index, &gid))
 		return NULL;
 	snprintf(flow.device, sizeof(flow.device), "%s", qp->ctx->device);
 	memcpy(flow.local_gid, gid.raw, sizeof(flow.local_gid));

@@ -149,12 +149,12 @@ static bool enter_rtr(struct ibv_qp *qp, struct ibv_qp_attr *attr)
 	union ibv_gid *dgid = &attr->ah_attr.grh.dgid;
 	struct ibv_port_attr port;
 
-	if (ibv_query_port(qp->context, 1, &port))
+	if (ccs_query_port(qp->context, 1, &port))
 		return false;
 	attr->ah_attr.dlid = port.lid;
 	*dgid = (union ibv_gid){ .raw = { 0xff, 0x02, [15] = 1 } };
 	return modify(qp, attr, IBV_QPS_RTR, mask) ||
-	       (!ibv_query_gid(qp->context, 1, 0, dgid) && modify(qp, attr, IBV_QPS_RTR, mask));
+	       (!ccs_real()->ibv_query_gid(qp->context, 1, 0, dgid) && modify(qp, attr, IBV_QPS_RTR, mask));
 }
 
 /* Through RTS: libmlx5 accepts no WQE of a QP that was never in RTS. */
@@ -186,7 +186,7 @@ static bool create_qp(struct ccs_event_qp *eq)
 		.sq_sig_all = 1,
 	};
 
-	eq->pd = ibv_alloc_pd(eq->shadow.cq->context);
+	eq->pd = ccs_real()->ibv_alloc_pd(eq->shadow.cq->context);
 	eq->qp = eq->pd ? ccs_real()->ibv_create_qp(eq->pd, &init) : NULL;
 	return eq->qp && enter_error(eq->qp);
 }

@@ -7,9 +7,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/cacheline.h"
+#include "base/clock.h"
 #include "observe/log.h"
 #include "preload/cq/cq.h"
 #include "preload/cq/notify.h"
@@ -301,13 +301,10 @@ static void query_clock(struct cq *cq)
 
 void ccs_shadow_now(struct cq *cq, struct wc_more *more)
 {
-	struct timespec ts;
-
 	*more = (struct wc_more){ 0 };
 	if (!cq->ex)
 		return;
-	clock_gettime(CLOCK_REALTIME, &ts);
-	more->completion_wallclock_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	more->completion_wallclock_ns = ccs_clock_ns(CLOCK_REALTIME);
 	if (cq->ctx->has_timestamps) {
 		query_clock(cq);
 		more->completion_ts = ccs_hwclock_ticks(&cq->clock, ccs_now_ns());

@@ -184,9 +184,10 @@ static uint64_t next_poll_ns(struct qp *qp, uint64_t now_ns)
 }
 
 /*
- * Post the last WQE of a failed QP. If the device flushes it, its completion shows that unsignalled
- * WQEs before it have succeeded, has the vendor's code of a flush, and wakes an application that
- * sleeps.
+ * Post the last WQE of a failed QP, before WRs that the shim has to flush. If the device flushes it,
+ * its completion shows that unsignalled WQEs before it have succeeded, has the vendor's code of a
+ * flush, and wakes an application that sleeps. Otherwise the wait ends at the deadline, as it does
+ * with an SRQ: a WQE that Soft-RoCE flushes raises IBV_EVENT_QP_LAST_WQE_REACHED again.
  */
 static void post_marker(struct qp *qp)
 {
@@ -206,7 +207,8 @@ void ccs_emit_await_flush(struct qp *qp, uint64_t *now_ns)
 	const bool wait = inflight || !qp->failure.flush_seen;
 	uint64_t due = 0;
 
-	if (wait && f->unsignalled >= inflight && !qp->ctx->provider->ignores_in_error)
+	if (wait && ccs_flow_waiting(f) && f->unsignalled >= inflight && !qp->real->srq &&
+	    !qp->ctx->provider->ignores_in_error)
 		post_marker(qp);
 	if (wait && !qp->failure.deadline_ns)
 		qp->failure.deadline_ns = ccs_now(now_ns) + FLUSH_NS;

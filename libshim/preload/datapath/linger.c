@@ -4,8 +4,8 @@
 
 #include <errno.h>
 #include <semaphore.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "preload/control/policy.h"
 #include "preload/datapath/drain.h"
 #include "preload/datapath/emit.h"
@@ -73,13 +73,10 @@ static uint64_t begin_to_linger(struct qp *qp)
 /* By the system call that the pacer thread sleeps with: a sandbox may permit no other. */
 static void nap(void)
 {
-	const uint64_t end_ns = ccs_now_ns() + LINGER_STEP_NS;
-	const struct timespec end = { .tv_sec = (time_t)(end_ns / 1000000000u),
-				      .tv_nsec = (long)(end_ns % 1000000000u) };
 	sem_t never;
 
 	if (!sem_init(&never, 0, 0))
-		sem_clockwait(&never, CLOCK_MONOTONIC, &end);
+		ccs_clock_sem_wait(&never, ccs_now_ns() + LINGER_STEP_NS);
 }
 
 /*
@@ -154,5 +151,8 @@ void ccs_linger_at_exit(void)
 		ccs_qp_put(qp);
 	}
 	while (end_ns && !all_qps(has_sent_all) && ccs_now_ns() < end_ns)
+		nap();
+	/* Its turn may end with functions of another preload, which is about to end. */
+	while (!ccs_pacer_thread_is_asleep() && ccs_now_ns() < lock_until_ns)
 		nap();
 }

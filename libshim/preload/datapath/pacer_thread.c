@@ -12,8 +12,8 @@
 #include <semaphore.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/thread.h"
 #include "observe/log.h"
 #include "preload/datapath/drain.h"
@@ -24,17 +24,15 @@
 enum { SPIN_WINDOW_NS = 200000, SPIN_GRACE_NS = 50000 };
 
 static struct {
-	pthread_mutex_t lock;
-	sem_t wake;                      /* after a condition's wait each unlock is a system call */
+	struct ccs_lock lock;
+	sem_t wake;
 	sem_t ready;                     /* the thread has made its first system calls */
 	bool started, failed;
 	uint64_t sleeping_until;         /* 0: awake, or woken */
 	struct ccs_timer_wheel wheel;
 	_Atomic unsigned waiting;        /* timers that are set; written under the lock */
 	_Atomic uint64_t spun_ns;        /* an application was last seen spinning */
-} pacer = {
-	.lock = PTHREAD_MUTEX_INITIALIZER,
-};
+} pacer;
 /* ccs_timer_wheel_next(), readable without the lock. */
 _Atomic uint64_t ccs_pacer_thread_next_ns = UINT64_MAX;
 
@@ -80,7 +78,21 @@ unsigned ccs_pacer_thread_waiting(void)
 
 bool ccs_pacer_thread_is_free(void)
 {
-	return !pthread_mutex_trylock(&pacer.lock) && !pthread_mutex_unlock(&pacer.lock);
+	const bool is_free = ccs_trylock(&pacer.lock);
+
+	if (is_free)
+		ccs_unlock(&pacer.lock);
+	return is_free;
+}
+
+bool ccs_pacer_thread_is_asleep(void)
+{
+	bool asleep;
+
+	ccs_lock(&pacer.lock);
+	asleep = !pacer.started || pacer.failed || pacer.sleeping_until;
+	ccs_unlock(&pacer.lock);
+	return asleep;
 }
 
 /* The next due QP, with a reference, or NULL. pacer.lock is held. */
@@ -108,18 +120,10 @@ static uint64_t wake_time(uint64_t now_ns)
 
 static void sleep_until(uint64_t when)
 {
-	const struct timespec ts = {
-		.tv_sec = (time_t)(when / 1000000000u),
-		.tv_nsec = (long)(when % 1000000000u),
-	};
-
 	pacer.sleeping_until = when;
-	pthread_mutex_unlock(&pacer.lock);
-	if (when == UINT64_MAX)
-		sem_wait(&pacer.wake);
-	else
-		sem_clockwait(&pacer.wake, CLOCK_MONOTONIC, &ts);
-	pthread_mutex_lock(&pacer.lock);
+	ccs_unlock(&pacer.lock);
+	ccs_clock_sem_wait(&pacer.wake, when);
+	ccs_lock(&pacer.lock);
 	pacer.sleeping_until = 0;
 }
 
@@ -136,7 +140,7 @@ static void *serve_timers(void *arg)
 	prctl(PR_SET_NAME, "ccshim-pacer");
 	prctl(PR_SET_TIMERSLACK, 1ul); /* the default of 50 us is longer than many gaps */
 	sem_post(&pacer.ready);
-	pthread_mutex_lock(&pacer.lock);
+	ccs_lock(&pacer.lock);
 	for (;;) {
 		const uint64_t when = wake_time(now);
 		struct qp *qp = NULL;
@@ -150,12 +154,12 @@ static void *serve_timers(void *arg)
 			qp = pop_due(now);
 		if (!qp)
 			continue;
-		pthread_mutex_unlock(&pacer.lock);
+		ccs_unlock(&pacer.lock);
 		drive_qp(qp, now);
 		ccs_qp_put(qp);
 		ccs_mailbox_poll();
 		used = true;
-		pthread_mutex_lock(&pacer.lock);
+		ccs_lock(&pacer.lock);
 	}
 	return NULL;
 }
@@ -183,12 +187,12 @@ void ccs_pacer_thread_prepare(void)
 {
 	bool start;
 
-	pthread_mutex_lock(&pacer.lock);
+	ccs_lock(&pacer.lock);
 	start = !pacer.started;
 	if (start)
 		start_thread(ccs_now_ns());
 	start &= !pacer.failed;
-	pthread_mutex_unlock(&pacer.lock);
+	ccs_unlock(&pacer.lock);
 	while (start && sem_wait(&pacer.ready))
 		; /* a signal */
 }
@@ -198,7 +202,7 @@ bool ccs_pacer_thread_schedule(struct qp *qp, uint64_t due_ns, uint64_t now_ns)
 	uint64_t next;
 	bool failed;
 
-	pthread_mutex_lock(&pacer.lock);
+	ccs_lock(&pacer.lock);
 	if (!pacer.started)
 		start_thread(now_ns);
 	count_waiting(!ccs_timer_is_set(&qp->timer));
@@ -211,20 +215,20 @@ bool ccs_pacer_thread_schedule(struct qp *qp, uint64_t due_ns, uint64_t now_ns)
 		sem_post(&pacer.wake);
 	}
 	failed = pacer.failed;
-	pthread_mutex_unlock(&pacer.lock);
+	ccs_unlock(&pacer.lock);
 	return !failed;
 }
 
 void ccs_pacer_thread_cancel(struct qp *qp)
 {
-	pthread_mutex_lock(&pacer.lock);
+	ccs_lock(&pacer.lock);
 	if (ccs_timer_is_set(&qp->timer)) {
 		count_waiting(-1);
 		ccs_timer_wheel_cancel(&pacer.wheel, &qp->timer);
 		atomic_store_explicit(&ccs_pacer_thread_next_ns, ccs_timer_wheel_next(&pacer.wheel),
 				      memory_order_relaxed);
 	}
-	pthread_mutex_unlock(&pacer.lock);
+	ccs_unlock(&pacer.lock);
 }
 
 static void note_spinning(uint64_t now_ns)
@@ -245,9 +249,9 @@ static void serve_due(const struct cq *drained, const uint64_t now_ns)
 	struct qp *qp;
 
 	while (atomic_load_explicit(&ccs_pacer_thread_next_ns, memory_order_relaxed) <= now_ns) {
-		pthread_mutex_lock(&pacer.lock);
+		ccs_lock(&pacer.lock);
 		qp = pop_due(now_ns);
-		pthread_mutex_unlock(&pacer.lock);
+		ccs_unlock(&pacer.lock);
 		if (!qp)
 			return;
 		if (qp->cq == drained)

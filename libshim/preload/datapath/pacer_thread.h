@@ -13,6 +13,7 @@ bool ccs_pacer_thread_schedule(struct qp *qp, uint64_t due_ns, uint64_t now_ns);
 void ccs_pacer_thread_cancel(struct qp *qp);
 unsigned ccs_pacer_thread_waiting(void);           /* QPs that are scheduled */
 bool ccs_pacer_thread_is_free(void);               /* no thread holds its lock */
+bool ccs_pacer_thread_is_asleep(void);             /* it does not work on a QP */
 extern _Atomic uint64_t ccs_pacer_thread_next_ns;  /* due time of the next QP, or UINT64_MAX */
 void ccs_pacer_thread_run_due(const struct cq *cq, uint64_t now_ns, bool spinning);
 

@@ -4,20 +4,16 @@
 
 #include <time.h>
 
+#include "base/clock.h"
+
 uint64_t ccs_now_ns(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	return ccs_clock_ns(CLOCK_MONOTONIC);
 }
 
 int64_t ccs_epoch_ns(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec - (int64_t)ccs_now_ns();
+	return (int64_t)(ccs_clock_ns(CLOCK_REALTIME) - ccs_now_ns());
 }
 
 /* The minimum of eight readings: this thread may lose the CPU between two of them. */

@@ -6,6 +6,7 @@
 
 #include "base/portrate.h"
 #include "base/sysfs.h"
+#include "preload/object/real.h"
 
 #define UNKNOWN_LINE_RATE 10e9 /* bit/s, if a port does not report its rate */
 
@@ -22,7 +23,7 @@ double ccs_context_line_rate(const struct ctx *ctx, uint8_t port, double configu
 
 	if (configured > 0)
 		return configured;
-	if (ibv_query_port(ctx->context, port, &attr))
+	if (ccs_query_port(ctx->context, port, &attr))
 		return UNKNOWN_LINE_RATE;
 	rate = ccs_port_rate(attr.active_speed, attr.active_width,
 			     attr.link_layer == IBV_LINK_LAYER_ETHERNET);

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/loaded.h"
 #include "base/thread.h"
 #include "preload/object/shim.h"
 
@@ -108,8 +109,9 @@ static void note_end(void *arg)
 	ccs_last_thread_watch();
 }
 
+/* Another preload that defines these functions may not have run its constructor yet. */
 static void __attribute__((constructor)) expect_end(void)
 {
-	if (!pthread_key_create(&key, note_end))
-		pthread_setspecific(key, &key);
+	if (!CCS_LIBC(pthread_key_create)(&key, note_end))
+		CCS_LIBC(pthread_setspecific)(key, &key);
 }

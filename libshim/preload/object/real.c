@@ -3,11 +3,14 @@
 #include "preload/object/real.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/loaded.h"
 
 static struct ccs_real real;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static atomic_bool claimed, resolved;
 
 ccs_dlopen *ccs_real_dlopen(void)
 {
@@ -15,47 +18,54 @@ ccs_dlopen *ccs_real_dlopen(void)
 	ccs_dlopen *symbol = atomic_load_explicit(&found, memory_order_relaxed);
 
 	if (!symbol) {
-		*(void **)&symbol = dlsym(RTLD_NEXT, "dlopen");
+		*(void **)&symbol = ccs_loaded_find("libc.so", "dlopen", NULL);
 		atomic_store_explicit(&found, symbol, memory_order_relaxed);
 	}
 	return symbol;
 }
 
-static void *look_up(void *handle, const char *name, const char *version)
-{
-	return version ? dlvsym(handle, name, version) : dlsym(handle, name);
-}
-
 /*
- * If the shim is not preloaded, the library may not be in the global scope: then look up the
- * symbol in the loaded library itself.
+ * The shim is not linked to libibverbs, which a process without verbs need not load. It stays
+ * loaded, as its functions are called by address.
  */
-void *ccs_real_find(const char *library, const char *name, const char *version)
+static void resolve(struct ccs_real *found)
 {
-	void *symbol = look_up(RTLD_NEXT, name, version), *handle;
-
-	if (symbol)
-		return symbol;
-	handle = ccs_real_dlopen()(library, RTLD_LAZY | RTLD_NOLOAD);
-	if (handle) {
-		symbol = look_up(handle, name, version);
-		dlclose(handle);
-	}
-	dlerror(); /* drop our error, which the application must not see */
-	return symbol;
-}
-
+	ccs_real_dlopen()("libibverbs.so.1", RTLD_NOW | RTLD_NODELETE);
 /* An object pointer is converted to a function pointer, as POSIX specifies for dlsym(). */
-static void resolve(void)
-{
 #define CCS_RESOLVE(name, version, result, args) \
-	*(void **)&real.name = ccs_real_find("libibverbs.so.1", #name, version);
+	*(void **)&found->name = ccs_loaded_find("libibverbs.so", #name, version);
 	CCS_HOOKS(CCS_RESOLVE)
+	CCS_CALLED(CCS_RESOLVE)
 #undef CCS_RESOLVE
 }
 
+/*
+ * No lock is held: the constructor of a library may call a verb while its thread has the dynamic
+ * linker's lock, which the look-up needs.
+ */
 const struct ccs_real *ccs_real(void)
 {
-	pthread_once(&once, resolve);
+	struct ccs_real found;
+
+	if (atomic_load_explicit(&resolved, memory_order_acquire))
+		return &real;
+	resolve(&found);
+	if (!found.ibv_open_device)
+		return &real; /* libibverbs may be loaded later */
+	if (!atomic_exchange(&claimed, true)) {
+		real = found;
+		atomic_store_explicit(&resolved, true, memory_order_release);
+	}
+	while (!atomic_load_explicit(&resolved, memory_order_acquire))
+		; /* another thread copies its result */
 	return &real;
+}
+
+int ccs_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr)
+{
+	struct verbs_context *more = verbs_get_ctx_op(context, query_port);
+
+	memset(attr, 0, sizeof(*attr));
+	return more ? more->query_port(context, port, attr, sizeof(*attr))
+		    : (ccs_real()->ibv_query_port)(context, port, (void *)attr);
 }

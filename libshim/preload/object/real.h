@@ -43,9 +43,20 @@
 	  (struct ibv_qp *, struct ibv_qp_attr *, int, struct ibv_qp_init_attr *)) \
 	X(ibv_destroy_qp, "IBVERBS_1.1", int, (struct ibv_qp *))
 
+/* Verbs that the shim calls and does not interpose. */
+#define CCS_CALLED(X) \
+	X(ibv_alloc_pd, "IBVERBS_1.1", struct ibv_pd *, (struct ibv_context *)) \
+	X(ibv_qp_to_qp_ex, "IBVERBS_1.6", struct ibv_qp_ex *, (struct ibv_qp *)) \
+	X(ibv_query_device, "IBVERBS_1.1", int, (struct ibv_context *, struct ibv_device_attr *)) \
+	X(ibv_query_gid, "IBVERBS_1.1", int, \
+	  (struct ibv_context *, uint8_t, int, union ibv_gid *)) \
+	X(ibv_query_port, "IBVERBS_1.1", int, \
+	  (struct ibv_context *, uint8_t, struct _compat_ibv_port_attr *))
+
 #define CCS_REAL_MEMBER(name, version, result, args) result (*name) args;
 struct ccs_real {
 	CCS_HOOKS(CCS_REAL_MEMBER)
+	CCS_CALLED(CCS_REAL_MEMBER)
 };
 #undef CCS_REAL_MEMBER
 
@@ -56,10 +67,7 @@ const struct ccs_real *ccs_real(void);
 typedef void *ccs_dlopen(const char *file, int mode);
 ccs_dlopen *ccs_real_dlopen(void);
 
-/*
- * Find the function that the process would call without the shim: the next definition in search
- * order, or the definition in the library if that is loaded. NULL: not found. version may be NULL.
- */
-void *ccs_real_find(const char *library, const char *name, const char *version);
+/* As ibv_query_port(), which is inline and calls the symbol. */
+int ccs_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr);
 
 #endif

@@ -93,7 +93,8 @@ static void init_clock(struct ctx *ctx)
 	struct ibv_device_attr_ex attr = { 0 };
 	struct verbs_context *vctx = verbs_get_ctx_op(ctx->context, create_cq_ex);
 
-	if (!vctx || ibv_query_device_ex(ctx->context, NULL, &attr) ||
+	if (!vctx || !verbs_get_ctx_op(ctx->context, query_device_ex) ||
+	    vctx->query_device_ex(ctx->context, NULL, &attr, sizeof(attr)) ||
 	    !ccs_hwclock_init(&ctx->clock, attr.hca_core_clock, attr.completion_timestamp_mask))
 		return;
 	ctx->has_timestamps = true;
@@ -107,7 +108,7 @@ static uint32_t max_message(struct ibv_context *context)
 	const uint32_t least = 1u << 30;
 	struct ibv_port_attr attr = { 0 };
 
-	return ibv_query_port(context, 1, &attr) || attr.max_msg_sz < least ? least
+	return ccs_query_port(context, 1, &attr) || attr.max_msg_sz < least ? least
 									    : attr.max_msg_sz;
 }
 
@@ -152,7 +153,7 @@ void ccs_context_attach(struct ibv_context *context)
 	if (!ccs_shim_on() || context->ops.post_send == hook_post_send)
 		return;
 	ctx = calloc(1, sizeof(*ctx));
-	if (!ctx || ibv_query_device(context, &attr) ||
+	if (!ctx || ccs_real()->ibv_query_device(context, &attr) ||
 	    ccs_ptrmap_put(&shim->contexts, context, ctx)) {
 		ccs_log_once(CCS_LOG_WARN, "a device is uncontrolled: no memory, or it has no "
 			     "attributes");

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/loaded.h"
 #include "observe/log.h"
 #include "preload/cq/cq.h"
 #include "preload/datapath/qp.h"
@@ -16,8 +17,8 @@
 #include "preload/report/report.h"
 #include "preload/verbs/verbs.h"
 
-#define MLX5 "libmlx5.so.1"
-#define EFA "libefa.so.1"
+#define MLX5 "libmlx5.so"
+#define EFA "libefa.so"
 
 /* The beginning of struct mlx5dv_obj, the same in all versions. */
 struct direct_obj {
@@ -57,7 +58,7 @@ SYMBOL(ccs_direct_efa_qp_ex, "efadv_create_qp_ex@EFA_1.1")
 /* Declares `real`, and returns if the library has no such function. */
 #define REAL(result, args, library, name, version, otherwise) \
 	result (*real) args; \
-	*(void **)&real = ccs_real_find(library, name, version); \
+	*(void **)&real = ccs_loaded_find(library, name, version); \
 	if (!real) { \
 		errno = EOPNOTSUPP; \
 		return otherwise; \

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Applications that open libibverbs by dlopen(), or that open modules which bind to it before any
- * preload. For libibverbs, dlopen() returns the preload's handle: a look-up in it finds the hooks,
- * then the functions of its dependency libibverbs. Such modules are opened without RTLD_DEEPBIND.
+ * preload. For libibverbs, dlopen() returns a handle of libibverbs-ccshim.so: a look-up in it finds
+ * the hooks of its dependency libccshim.so, then the functions of its dependency libibverbs. Such
+ * modules are opened without RTLD_DEEPBIND.
  */
 #include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/elf_needed.h"
 #include "observe/log.h"
@@ -43,15 +47,53 @@ static bool is_genuine(const char *file)
 	return yes;
 }
 
-/* Returns the preload's file name. It is loaded already, so the linker need not search for it. */
-static __attribute__((noinline)) const char *redirect(const char *file)
+/* The path of libibverbs-ccshim.so, beside this library; NULL if it is not there. */
+static const char *path_beside(void)
 {
+	static char path[PATH_MAX];
+	const char *slash;
 	Dl_info own;
 
-	if (!is_genuine(file) || !ccs_shim_on() || !dladdr((void *)redirect, &own))
+	if (!dladdr((void *)path_beside, &own) || !(slash = strrchr(own.dli_fname, '/')))
+		return NULL;
+	snprintf(path, sizeof(path), "%.*s/libibverbs-ccshim.so", (int)(slash - own.dli_fname),
+		 own.dli_fname);
+	return access(path, R_OK) == 0 ? path : NULL;
+}
+
+/* Whether the caller is another preload, whose functions the shim calls: it needs libibverbs. */
+static bool is_next(const void *caller)
+{
+	Dl_info next, by;
+
+	return dladdr((void *)ccs_real()->ibv_open_device, &next) && dladdr(caller, &by) &&
+	       next.dli_fbase == by.dli_fbase;
+}
+
+static __attribute__((noinline)) const char *redirect(const char *file, int mode, const void *caller)
+{
+	const char *path;
+
+	if (!is_genuine(file) || !ccs_shim_on() || is_next(caller))
 		return file;
-	ccs_log(CCS_LOG_INFO, "dlopen(\"%s\") is redirected to %s", file, own.dli_fname);
-	return own.dli_fname;
+	path = path_beside();
+	if (!path || (!(mode & RTLD_NOLOAD) && !ccs_real_dlopen()(path, RTLD_NOW))) {
+		dlerror(); /* drop our error, which the application must not see */
+		ccs_log_once(CCS_LOG_WARN, "traffic of functions from dlopen(\"%s\") is uncontrolled: "
+			     "libibverbs-ccshim.so is not beside libccshim.so, or the dynamic linker does "
+			     "not find libibverbs.so.1 for it; see LD_LIBRARY_PATH in ld.so(8)", file);
+		return file;
+	}
+	ccs_log(CCS_LOG_INFO, "dlopen(\"%s\") is redirected to %s", file, path);
+	return path;
+}
+
+/* With RTLD_NOLOAD, libibverbs counts, not libibverbs-ccshim.so. */
+static __attribute__((noinline)) int redirected_mode(const char *file, int mode)
+{
+	void *loaded = mode & RTLD_NOLOAD ? ccs_real_dlopen()(file, mode) : NULL;
+
+	return loaded && !dlclose(loaded) ? mode & ~RTLD_NOLOAD : mode;
 }
 
 /* Whether a file needs libibverbs, or contains its name and so may open it. */
@@ -69,8 +111,12 @@ static __attribute__((noinline)) int drop_deepbind(const char *file, int mode)
 	bool yes = false;
 
 	ccs_elf_needed_walk(file, reaches_verbs, &yes);
-	if (!yes || !ccs_shim_on() || ccs_shim()->options.deepbind == CCS_DEEPBIND_KEEP)
+	if (!yes || !ccs_shim_on())
 		return mode;
+	if (ccs_shim()->options.deepbind == CCS_DEEPBIND_KEEP) {
+		ccs_real(); /* libibverbs is loaded, and calls our verbs_open_device() */
+		return mode;
+	}
 	ccs_log(CCS_LOG_INFO, "%s is opened without RTLD_DEEPBIND", file);
 	return mode & ~RTLD_DEEPBIND;
 }
@@ -89,9 +135,21 @@ static __attribute__((noinline)) int drop_deepbind(const char *file, int mode)
  */
 HOOK void *dlopen(const char *file, int mode)
 {
-	if (file && is_libibverbs(file))
-		file = redirect(file);
-	else if (file && (mode & RTLD_DEEPBIND))
+	if (file && is_libibverbs(file)) {
+		mode = redirected_mode(file, mode);
+		file = redirect(file, mode, __builtin_return_address(0));
+	} else if (file && (mode & RTLD_DEEPBIND)) {
 		mode = drop_deepbind(file, mode);
+	}
 	TAIL_CALL return ccs_real_dlopen()(file, mode);
+}
+
+/*
+ * AddressSanitizer ends a program if another library precedes its runtime, because that may define
+ * functions which the runtime replaces. The shim defines only dlopen(), and calls the runtime's.
+ */
+const char *__asan_default_options(void);
+HOOK const char *__asan_default_options(void)
+{
+	return "verify_asan_link_order=0";
 }

@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "base/loaded.h"
 #include "observe/log.h"
 #include "preload/object/qp_record.h"
 #include "preload/object/real.h"
@@ -71,7 +72,7 @@ HOOK struct ibv_context *verbs_open_device(struct ibv_device *device, void *priv
 	void *symbol = atomic_load_explicit(&found, memory_order_relaxed);
 
 	if (!symbol) {
-		symbol = ccs_real_find("libibverbs.so.1", "verbs_open_device", NULL);
+		symbol = ccs_loaded_find("libibverbs.so", "verbs_open_device", NULL);
 		atomic_store_explicit(&found, symbol, memory_order_relaxed);
 	}
 	*(void **)&real = symbol;

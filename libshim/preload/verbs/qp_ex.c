@@ -18,6 +18,7 @@
 #include "preload/datapath/qp.h"
 #include "preload/datapath/wr.h"
 #include "preload/object/ptrmap.h"
+#include "preload/object/real.h"
 #include "preload/object/shim.h"
 #include "preload/object/wr_batch.h"
 
@@ -275,7 +276,7 @@ void ccs_qp_ex_install(const struct qp *qp)
 
 int ccs_qp_ex_open(struct qp *qp)
 {
-	struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(qp->real);
+	struct ibv_qp_ex *ex = ccs_real()->ibv_qp_to_qp_ex(qp->real);
 	struct wr_batch *batch;
 
 	if (!ex || !ex->wr_start)

@@ -7,10 +7,13 @@
 #include "preload/verbs/verbs.h"
 
 #include <errno.h>
+#include <gnu/libc-version.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
+#include "base/loaded.h"
 #include "base/thread.h"
 #include "config/environment.h"
 #include "config/job.h"
@@ -22,11 +25,15 @@
 #include "preload/control/policy.h"
 #include "preload/control/qp_feedback.h"
 #include "preload/datapath/linger.h"
+#include "preload/datapath/pacer_thread.h"
 #include "preload/object/clock.h"
 #include "preload/object/last_thread.h"
 #include "preload/object/shim.h"
 #include "preload/report/report.h"
 #include "preload/settings/set_request.h"
+
+#pragma weak gnu_get_libc_version
+extern void __msan_init(void) __attribute__((weak, visibility("default")));
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static _Thread_local bool in_setup;
@@ -64,6 +71,66 @@ static void set_thread_cpus(void)
 		ccs_thread_set_cpus(&cpus);
 }
 
+/* No fork handler ran for a child of _Fork() or clone(): its files are the parent's. */
+static bool is_owner(void)
+{
+	const struct ccs_shim *shim = ccs_shim();
+
+	return atomic_load(&shim->ready) && !atomic_load(&shim->forked) && getpid() == owner;
+}
+
+/* A process that never used verbs has no output. */
+static void finish(void)
+{
+	const struct ccs_shim *shim = ccs_shim();
+
+	if (!is_owner())
+		return;
+	ccs_linger_at_exit();
+	ccs_agent_client_finish();
+	ccs_agent_thread_flush_log();
+	ccs_report_log_summary();
+	ccs_trace_finish();
+	if (shim->options.report[0])
+		ccs_report_write();
+	ccs_stats_close();
+}
+
+/*
+ * exit() calls finish() before any destructor of a library, because the functions that it calls may
+ * belong to another preload. Handlers that the application registered before, and destructors, may
+ * still post.
+ */
+static void __attribute__((destructor)) linger(void)
+{
+	if (ccs_pacer_thread_waiting() && is_owner())
+		ccs_linger_at_exit();
+}
+
+/*
+ * The shim can be loaded into a program of another C library (musl), but it is built for glibc.
+ * MemorySanitizer ends a program for memory that code without its instrumentation has written.
+ */
+static bool is_unsupported(void)
+{
+	const char *reason = !gnu_get_libc_version ? "its C library is not glibc"
+						   : __msan_init ? "it has MemorySanitizer" : NULL;
+
+	if (reason)
+		ccs_log_once(CCS_LOG_WARN, "this program's traffic is uncontrolled, because %s", reason);
+	return reason;
+}
+
+/* pthread_atfork() of glibc is a part of each library, and calls this function. */
+static int at_fork(void (*child)(void))
+{
+	extern void *__dso_handle;
+	int (*add)(void (*)(void), void (*)(void), void (*)(void), void *);
+
+	*(void **)&add = ccs_loaded_find_libc("__register_atfork");
+	return add ? add(NULL, NULL, child, __dso_handle) : ENOSYS;
+}
+
 static void set_up(void)
 {
 	struct ccs_shim *shim = ccs_shim();
@@ -82,7 +149,7 @@ static void set_up(void)
 	}
 	if (!shim->off && shim->options.trace[0])
 		begin_trace();
-	if (pthread_atfork(NULL, NULL, mark_forked)) {
+	if (at_fork(mark_forked) || atexit(finish)) {
 		ccs_log(CCS_LOG_WARN, "no memory; all traffic is uncontrolled");
 		shim->off = true;
 	}
@@ -92,29 +159,9 @@ static void set_up(void)
 	ccs_done(saved, 0);
 }
 
-/*
- * A process that never used verbs has no output. No fork handler ran for a child of _Fork() or
- * clone(): its files are the parent's.
- */
-static void __attribute__((destructor)) finish(void)
-{
-	const struct ccs_shim *shim = ccs_shim();
-
-	if (!atomic_load(&shim->ready) || atomic_load(&shim->forked) || getpid() != owner)
-		return;
-	ccs_linger_at_exit();
-	ccs_agent_client_finish();
-	ccs_agent_thread_flush_log();
-	ccs_report_log_summary();
-	ccs_trace_finish();
-	if (shim->options.report[0])
-		ccs_report_write();
-	ccs_stats_close();
-}
-
 bool ccs_shim_on(void)
 {
-	if (in_setup)
+	if (in_setup || is_unsupported())
 		return false;
 	pthread_once(&once, set_up);
 	return !ccs_shim()->off && !ccs_forked();

@@ -63,7 +63,7 @@ static void check_library(struct check *c)
 			  "%s cannot be loaded: %s", path, dlerror());
 	else
 		check_report(c, CHECK_OK, "library", NULL, "%s, before %s", path,
-			  file_of(dlvsym(handle, "ibv_get_device_list", "IBVERBS_1.1")));
+			  file_of(dlvsym(RTLD_DEFAULT, "ibv_get_device_list", "IBVERBS_1.1")));
 }
 
 static void report_mistake(void *arg, const char *sentence)

@@ -69,12 +69,12 @@ static void report_direct(struct check *c, const struct command_uses *u)
 
 static void report_kind(struct check *c, const struct command *k)
 {
-	const enum preload_obstacle obstacle = preload_obstacle(k->path);
 	const char *by = *k->started_by ? ", started by " : "";
+	struct command_verdict v;
 
-	if (obstacle)
-		check_report(c, CHECK_FAIL, "command", preload_obstacle_remedy(obstacle), "%s: %s", k->path,
-			  preload_obstacle_text(obstacle));
+	if (command_judge(k, &v))
+		check_report(c, v.certain ? CHECK_FAIL : CHECK_WARN, "command", v.remedy,
+			     v.certain ? "%s: %s" : "%s: cannot tell: %s", k->path, v.text);
 	else if (*k->script)
 		check_report(c, CHECK_OK, "command", NULL, "a script, run by %s%s%s", k->path, by,
 			  k->started_by);
@@ -86,6 +86,7 @@ static void report_kind(struct check *c, const struct command *k)
 void check_command(struct check *c, char *const *argv)
 {
 	struct command *k = malloc(sizeof(*k));
+	enum preload_obstacle obstacle;
 	struct command_uses uses;
 
 	if (!k || !command_follow(k, argv)) {
@@ -95,7 +96,8 @@ void check_command(struct check *c, char *const *argv)
 		return;
 	}
 	report_kind(c, k);
-	if (preload_obstacle(k->path) != PRELOAD_FOREIGN) {
+	obstacle = preload_obstacle(k->path);
+	if (obstacle != PRELOAD_FOREIGN && obstacle != PRELOAD_LIBC && !*k->unknown) {
 		command_uses(&uses, k);
 		report_reach(c, &uses, base_of(k->path), *k->script || *k->module);
 		report_direct(c, &uses);

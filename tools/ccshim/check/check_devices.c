@@ -22,6 +22,7 @@ enum { LINE = 128 };
 struct device {
 	char name[NAME_MAX + 1];
 	char transport[16], state[LINE], rate[LINE], kind[LINE + 32], provider[32];
+	bool other_qps;                  /* it has no queue pairs of type RC that could be controlled */
 	unsigned port;
 };
 
@@ -119,6 +120,11 @@ static void read_device(int dir, struct device *d)
 	read_port(dir, d);
 	if (strstr(read_first_line(type, dir, "node_type"), "RNIC"))
 		strcpy(d->transport, "iWARP");
+	else if (strncmp(type, "5:", 2) == 0 || strncmp(type, "6:", 2) == 0)
+		strcpy(d->transport, "usNIC");
+	else if (strncmp(type, "7:", 2) == 0)
+		strcpy(d->transport, "unspecified"); /* EFA */
+	d->other_qps = *type && strncmp(type, "1:", 2) != 0;
 	read_kind(dir, d);
 }
 
@@ -137,6 +143,8 @@ static bool report_device(struct check *c, const struct device *d)
 	const bool iwarp = strcmp(d->transport, "iWARP") == 0;
 	const bool active = strcmp(d->state, "active") == 0;
 	const char *remedy = iwarp ? "iWARP is not controlled; use a RoCE or InfiniBand device"
+			   : d->other_qps ? "it has no queue pairs of type RC, and others are not controlled; "
+			   "use a RoCE or InfiniBand device"
 			   : !active ? "bring its link up"
 			   : is_rate_guessed(c, d)
 			   ? "its interface reports no speed, 10 Gb/s is assumed; set line_rate"
@@ -146,7 +154,7 @@ static bool report_device(struct check *c, const struct device *d)
 		  "%s, %s, %s%s%s, port %u %s, %s", d->name, d->transport, d->kind,
 		  *d->provider ? ", " : "", d->provider, d->port,
 		  *d->state ? d->state : "unknown", *d->rate ? d->rate : "rate unknown");
-	return !iwarp && active;
+	return !d->other_qps && active;
 }
 
 static int is_visible(const struct dirent *entry)

@@ -16,12 +16,22 @@ struct command {
 	char module[NAME_MAX + 1];      /* of python -m, instead of a script */
 	char problem[2 * PATH_MAX + 64]; /* the reason why it was not found; "" */
 	bool open_mpi;                  /* one of started_by is Open MPI's launcher */
+	char removed[64];               /* what starts it without LD_PRELOAD: "env -i"; "" */
+	char unknown[128];              /* a wrapper that may, and the reason; "" */
 	char text[4096];                /* the argument of a shell's -c, in words */
 	char *words[64];
 };
 
 /* Follow wrappers (env, timeout, mpirun, sh -c ...) and interpreters. False: see problem. */
 bool command_follow(struct command *c, char *const *argv);
+
+struct command_verdict {
+	bool certain;                   /* it will not be controlled; otherwise it may not be */
+	const char *text, *remedy;      /* "it is setuid" */
+};
+
+/* Whether there is a reason why the program that was found may not be controlled. */
+bool command_judge(const struct command *c, struct command_verdict *v);
 
 struct command_uses {
 	char verbs[NAME_MAX + 1];       /* the library of verbs, if one is linked */

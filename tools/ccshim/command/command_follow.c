@@ -10,16 +10,47 @@
 
 enum { WRAPPERS = 8, SCRIPTS = 4 };      /* nested; the kernel's limit of interpreters */
 
-/* Programs that execute what their arguments name, and the short options that take a word. */
+/*
+ * Programs that execute what their arguments name; the short options that take a word; and the
+ * number of words before the program that are no options. after: the option, or the words, that the
+ * program follows; without it they start no program.
+ */
 static const struct wrapper {
 	const char *name, *valued;
+	unsigned words;
+	const char *after;
 } wrappers[] = {
-	{ "chrt", "TPD" }, { "env", "uCS" }, { "ionice", "cnpPu" }, { "ltrace", "aeFlnopsuwx" },
-	{ "mpiexec", "nHNfx" }, { "mpiexec.hydra", "nf" }, { "mpirun", "cnHNfx" }, { "nice", "n" },
-	{ "nohup", "" }, { "numactl", "ipPmMCNO" }, { "orterun", "cnHNx" }, { "prterun", "cnHNx" },
-	{ "prun", "cnHNx" }, { "setsid", "" }, { "srun", "ABcCdDeGiIJmMnNopPqrStTwxz" },
-	{ "stdbuf", "ioe" }, { "strace", "aeEIOopPsSuUXb" }, { "taskset", "" },
-	{ "time", "fo" }, { "timeout", "ks" }, { "unshare", "RwSG" },
+	{ "catchsegv", "", 0, NULL }, { "cgexec", "g", 0, NULL }, { "chrt", "TPD", 1, NULL },
+	{ "eatmydata", "", 0, NULL }, { "env", "uCS", 0, NULL }, { "fakeroot", "lsifb", 0, NULL },
+	{ "faketime", "p", 1, NULL }, { "flock", "wE", 1, NULL }, { "gdb", "", 0, "--args" },
+	{ "gdbserver", "", 1, NULL }, { "ionice", "cnpPu", 0, NULL }, { "ip", "", 1, "netns exec" },
+	{ "ld.so", "", 0, NULL }, { "ltrace", "aeFlnopsuwx", 0, NULL }, { "mpiexec", "nHNfx", 0, NULL },
+	{ "mpiexec.hydra", "nf", 0, NULL }, { "mpirun", "cnHNfx", 0, NULL }, { "nice", "n", 0, NULL },
+	{ "nohup", "", 0, NULL }, { "nsenter", "tSG", 0, NULL }, { "numactl", "ipPmMCNO", 0, NULL },
+	{ "orterun", "cnHNx", 0, NULL }, { "perf", "eopCcFGIkmrtuxjD", 1, NULL },
+	{ "prlimit", "op", 0, NULL }, { "prterun", "cnHNx", 0, NULL }, { "prun", "cnHNx", 0, NULL },
+	{ "rr", "ocpv", 0, "record" }, { "setarch", "", 0, NULL }, { "setpriv", "", 0, NULL },
+	{ "setsid", "", 0, NULL }, { "srun", "ABcCdDeGiIJmMnNopPqrStTwxz", 0, NULL },
+	{ "stdbuf", "ioe", 0, NULL }, { "strace", "aeEIOopPsSuUXb", 0, NULL },
+	{ "taskset", "", 1, NULL }, { "time", "fo", 0, NULL }, { "timeout", "ks", 1, NULL },
+	{ "unshare", "RwSG", 0, NULL }, { "valgrind", "", 0, NULL },
+	{ "x86_64", "", 0, NULL },
+};
+
+/* Programs that start others where LD_PRELOAD or the library may not be. */
+static const struct elsewhere {
+	const char *name, *reason;
+} elsewhere[] = {
+	{ "apptainer", "in a container" }, { "at", "later, by another process" },
+	{ "chroot", "in another root directory" }, { "crictl", "in a container" },
+	{ "ctr", "in a container" }, { "docker", "in a container" }, { "doas", "as another user" },
+	{ "enroot", "in a container" }, { "kubectl", "in a container" }, { "lxc-attach", "in a container" },
+	{ "machinectl", "in a container" }, { "nerdctl", "in a container" },
+	{ "nsenter", "in other namespaces" }, { "parallel-ssh", "on other hosts" },
+	{ "pdsh", "on other hosts" }, { "podman", "in a container" }, { "rsh", "on another host" },
+	{ "runuser", "as another user" }, { "singularity", "in a container" },
+	{ "ssh", "on another host" }, { "su", "as another user" }, { "sudo", "as another user" },
+	{ "systemd-nspawn", "in a container" }, { "systemd-run", "by another process" },
 };
 
 static const char *base_of(const char *path)
@@ -29,28 +60,101 @@ static const char *base_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* "/lib64/ld-linux-x86-64.so.2 ./app" runs the program as "./app" does. */
+static bool is_linker(const char *name)
+{
+	return strncmp(name, "ld", 2) == 0 && strstr(name, ".so.");
+}
+
 static const struct wrapper *find_wrapper(const char *name)
 {
+	if (is_linker(name))
+		name = "ld.so";
 	for (unsigned i = 0; i < sizeof(wrappers) / sizeof(*wrappers); i++)
 		if (strcmp(wrappers[i].name, name) == 0)
 			return &wrappers[i];
 	return NULL;
 }
 
-/* The first word that is not an option, the value of one or an assignment; NULL: not found. */
-static char *const *find_program(char *const *word, const char *valued)
+/* A long option of the dynamic linker that takes the next word, which may be a file. */
+static bool takes_word(const char *w, const char *valued)
+{
+	return (w[0] == '-' && w[1] && !w[2] && strchr(valued, w[1])) || strcmp(w, "--preload") == 0 ||
+	       strcmp(w, "--audit") == 0 || strcmp(w, "--argv0") == 0;
+}
+
+/*
+ * The first program, after `skip` words, that is not an option, the value of one or an assignment;
+ * NULL: not found.
+ */
+static char *const *find_program(char *const *word, const char *valued, unsigned skip)
 {
 	char buf[PATH_MAX];
 
 	for (; *word; word++) {
 		const char *w = *word;
 
-		if (w[0] == '-' && w[1] && !w[2] && strchr(valued, w[1]) && word[1])
+		if (takes_word(w, valued) && word[1])
 			word++;
-		else if (*w && *w != '-' && !strchr(w, '=') && preload_which(w, buf, sizeof(buf)))
+		else if (!*w || *w == '-' || strchr(w, '='))
+			continue;
+		else if (skip)
+			skip--;
+		else if (preload_which(w, buf, sizeof(buf)))
 			return word;
 	}
 	return NULL;
+}
+
+/* The words after an option, or after two words that follow each other. */
+static char *const *find_after(char *const *word, const char *after)
+{
+	const size_t len = strcspn(after, " ");
+
+	for (; *word; word++)
+		if (strncmp(*word, after, len) == 0 && !(*word)[len])
+			return !after[len] ? word + 1
+			     : word[1] && strcmp(word[1], after + len + 1) == 0 ? word + 2 : NULL;
+	return NULL;
+}
+
+static char *const *find_wrapped(const struct wrapper *w, char *const *argv)
+{
+	if (w->after)
+		argv = find_after(argv + 1, w->after);
+	else
+		argv++;
+	return argv ? find_program(argv, w->valued, w->words) : NULL;
+}
+
+/* Whether env(1) removes LD_PRELOAD, or replaces it by a list without the shim. */
+static bool removes_preload(char *const *word, char *const *end)
+{
+	bool removed = false;
+
+	for (; word < end; word++) {
+		const char *w = *word;
+
+		if (strcmp(w, "-") == 0 || strcmp(w, "--ignore-environment") == 0 ||
+		    (w[0] == '-' && w[1] != '-' && strcspn(w, "i") < strcspn(w, "uCS")) ||
+		    (strcmp(w, "-u") == 0 && word[1] && strcmp(word[1], "LD_PRELOAD") == 0) ||
+		    strcmp(w, "-uLD_PRELOAD") == 0 || strcmp(w, "--unset=LD_PRELOAD") == 0)
+			removed = true;
+		else if (strncmp(w, "LD_PRELOAD=", 11) == 0)
+			removed = !strstr(w, "ccshim");
+	}
+	return removed;
+}
+
+/* Note what a wrapper does to LD_PRELOAD, or that this is not known. */
+static void note_effect(struct command *c, const char *name, char *const *argv, char *const *next)
+{
+	if (strcmp(name, "env") == 0 && next && removes_preload(argv + 1, next))
+		snprintf(c->removed, sizeof(c->removed), "env removes LD_PRELOAD, or replaces it");
+	for (unsigned i = 0; i < sizeof(elsewhere) / sizeof(*elsewhere) && !*c->unknown && argv[1]; i++)
+		if (strcmp(elsewhere[i].name, name) == 0)
+			snprintf(c->unknown, sizeof(c->unknown), "%s starts programs %s, where "
+				 "LD_PRELOAD or the library may be missing", name, elsewhere[i].reason);
 }
 
 static bool is_shell(const char *name)
@@ -71,7 +175,7 @@ static char *const *find_in_shell(struct command *c, char *const *argv)
 	for (char *w = strtok_r(c->text, " \t\n;&|()'\"", &save); w && n < 63;
 	     w = strtok_r(NULL, " \t\n;&|()'\"", &save))
 		c->words[n++] = w;
-	return find_program(c->words, "");
+	return find_program(c->words, "", 0);
 }
 
 static bool is_open_mpi(void *arg, const struct ccs_elf_needed *lib)
@@ -87,12 +191,12 @@ static char *const *unwrap(struct command *c, char *const *argv)
 {
 	const char *name = base_of(*argv);
 	const struct wrapper *w = find_wrapper(name);
-	char *const *next = w ? find_program(argv + 1, w->valued)
-			      : is_shell(name) ? find_in_shell(c, argv) : NULL;
+	char *const *next = w ? find_wrapped(w, argv) : is_shell(name) ? find_in_shell(c, argv) : NULL;
 	const size_t at = strlen(c->started_by);
 	char buf[PATH_MAX];
 	const char *file = next ? preload_which(*argv, buf, sizeof(buf)) : NULL;
 
+	note_effect(c, name, argv, next);
 	if (!file)
 		return NULL;
 	snprintf(c->started_by + at, sizeof(c->started_by) - at, "%s%s", at ? ", " : "", name);

@@ -137,13 +137,12 @@ static int set_preload(void)
 static void warn_if_not_preloaded(char *const *argv)
 {
 	struct command *c = malloc(sizeof(*c));
-	enum preload_obstacle o = PRELOAD_FREE;
+	struct command_verdict v;
 
-	if (c && command_follow(c, argv) && !*c->text)
-		o = preload_obstacle(c->path);
-	if (o)
-		tool_error("run", "warning: %s will not be controlled: %s; %s", c->path,
-			   preload_obstacle_text(o), preload_obstacle_remedy(o));
+	if (c && command_follow(c, argv) && !*c->text && command_judge(c, &v))
+		tool_error("run", v.certain ? "warning: %s will not be controlled: %s; %s"
+			   : "warning: cannot tell whether %s will be controlled: %s; %s",
+			   c->path, v.text, v.remedy);
 	free(c);
 }
 

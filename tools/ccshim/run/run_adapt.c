@@ -104,6 +104,9 @@ static void warn(const struct command *c, const struct command_uses *u, char *co
 {
 	const bool elsewhere = c->open_mpi && names_hosts(argv);
 
+	if (u->copy && !*u->verbs)
+		tool_error("run", "warning: %s will not be controlled: it contains a copy of libibverbs; "
+			   "link it with the libibverbs of this host", c->path);
 	if (u->ucx_direct && command_ucx_is_direct(getenv("UCX_TLS")) && (elsewhere || has_mlx5_device()))
 		tool_error("run", "warning: UCX posts through direct verbs on mlx5 devices, which is "
 			   "uncontrolled; --adapt sets UCX_TLS so that it uses ordinary verbs");

@@ -107,33 +107,40 @@ static enum preload_obstacle find_privilege(const char *path)
 	return PRELOAD_FREE;
 }
 
-static bool is_for_us(const struct ccs_elf *e)
+static const char *base_of(const char *path)
 {
-	struct ccs_elf own;
-	bool alike;
+	const char *slash = strrchr(path, '/');
 
-	if (ccs_elf_open(&own, "/proc/self/exe"))
-		return true; /* it cannot be checked */
-	alike = ccs_elf_alike(e, &own);
-	ccs_elf_close(&own);
-	return alike;
+	return slash ? slash + 1 : path;
+}
+
+/* A C library is known by its dynamic linker's name; the directory differs between systems. */
+static enum preload_obstacle compare(const struct ccs_elf *e, const struct ccs_elf *own)
+{
+	const char *linker = ccs_elf_interpreter(e), *own_linker = ccs_elf_interpreter(own);
+
+	if (!ccs_elf_alike(e, own))
+		return PRELOAD_FOREIGN;
+	if (!linker)
+		return PRELOAD_STATIC;
+	if (own_linker && strcmp(base_of(linker), base_of(own_linker)) != 0)
+		return PRELOAD_LIBC;
+	return ccs_elf_symbol(e, "__msan_init", true) ? PRELOAD_MSAN : PRELOAD_FREE;
 }
 
 enum preload_obstacle preload_obstacle(const char *path)
 {
-	enum preload_obstacle obstacle;
-	struct ccs_elf e;
+	enum preload_obstacle obstacle = PRELOAD_FREE;
+	struct ccs_elf e, own;
 
 	if (ccs_elf_open(&e, path))
 		return PRELOAD_FREE; /* a script: the interpreter's file matters */
-	if (!is_for_us(&e))
-		obstacle = PRELOAD_FOREIGN;
-	else if (!ccs_elf_interpreter(&e))
-		obstacle = PRELOAD_STATIC;
-	else
-		obstacle = find_privilege(path);
+	if (ccs_elf_open(&own, "/proc/self/exe") == 0) {
+		obstacle = compare(&e, &own);
+		ccs_elf_close(&own);
+	}
 	ccs_elf_close(&e);
-	return obstacle;
+	return obstacle ? obstacle : find_privilege(path);
 }
 
 static const struct {
@@ -142,6 +149,10 @@ static const struct {
 	[PRELOAD_FOREIGN] = { "it is built for another architecture",
 			      "build ccshim for that architecture too" },
 	[PRELOAD_STATIC] = { "it is statically linked", "link it dynamically" },
+	[PRELOAD_LIBC] = { "it is built for another C library than glibc",
+			   "build it for glibc, or accept that it runs uncontrolled" },
+	[PRELOAD_MSAN] = { "it has MemorySanitizer, which accepts no library without it",
+			   "use another build of it" },
 	[PRELOAD_SETUID] = { "it is setuid", "run it as its owner, from a copy that is not setuid" },
 	[PRELOAD_SETGID] = { "it is setgid", "run it in its group, from a copy that is not setgid" },
 	[PRELOAD_CAPABILITIES] = { "it has file capabilities",

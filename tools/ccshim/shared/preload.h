@@ -18,9 +18,9 @@ bool preload_build_dir(char *dir, size_t len);
 /* The path of the program that execvp(name) would run, perhaps in buf, or NULL. */
 const char *preload_which(const char *name, char *buf, size_t len);
 
-/* Why the dynamic linker will not preload a library into that file. */
+/* Why the traffic of that file cannot be controlled by a preload. */
 enum preload_obstacle {
-	PRELOAD_FREE, PRELOAD_FOREIGN, PRELOAD_STATIC,
+	PRELOAD_FREE, PRELOAD_FOREIGN, PRELOAD_STATIC, PRELOAD_LIBC, PRELOAD_MSAN,
 	PRELOAD_SETUID, PRELOAD_SETGID, PRELOAD_CAPABILITIES,
 };
 
