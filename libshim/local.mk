@@ -79,6 +79,7 @@ ccs_core_sources = \
 	libshim/config/load.c \
 	libshim/config/match.c \
 	libshim/config/match.h \
+	libshim/config/open_path.c \
 	libshim/config/options.c \
 	libshim/config/options.h \
 	libshim/config/plugin.c \
