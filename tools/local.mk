@@ -128,6 +128,8 @@ tools_ccshim_ccshim_serve_SOURCES = \
 	tools/ccshim/shared/message.c \
 	tools/ccshim/serve/serve.c \
 	tools/ccshim/serve/serve.h \
+	tools/ccshim/serve/serve_clients.c \
+	tools/ccshim/serve/serve_clients.h \
 	tools/ccshim/serve/serve_data.c \
 	tools/ccshim/serve/serve_guard.c \
 	tools/ccshim/serve/serve_http.c \
