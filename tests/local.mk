@@ -30,6 +30,7 @@ tests_libtests_la_SOURCES = \
 	tools/ccshim/top/top_page.c \
 	tools/ccshim/top/top_rows.c \
 	tools/ccshimd/auth.c \
+	tools/ccshimd/derive.c \
 	tools/ccshimd/filter.c \
 	tools/ccshimd/key_file.c \
 	tools/common/human.c \

@@ -173,6 +173,8 @@ sbin_PROGRAMS += tools/ccshimd/ccshimd
 tools_ccshimd_ccshimd_SOURCES = \
 	tools/ccshimd/auth.c \
 	tools/ccshimd/auth.h \
+	tools/ccshimd/derive.c \
+	tools/ccshimd/derive.h \
 	tools/ccshimd/ccshimd.h \
 	tools/ccshimd/displace.c \
 	tools/ccshimd/displace.h \

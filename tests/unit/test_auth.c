@@ -242,7 +242,8 @@ static void wrong_lists_are_refused(void **state)
 		{ "[keys]\n1 " HEX " send\n2 " HEX_2 " send\n", "mark one" },
 		{ "[keys]\n1 " HEX " 10.1.0.0/8\n2 " HEX_2 " 10.2.0.0/8\n", "mark one" },
 	};
-	char many[32 + 65 * 40] = "[keys]\n", *end = many + strlen(many);
+	static char many[32 + 16385 * 60] = "[keys]\n";
+	char *end = many + strlen(many);
 
 	for (unsigned i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		assert_int_equal(open_text(wrong[i].text), -1);
@@ -252,10 +253,37 @@ static void wrong_lists_are_refused(void **state)
 	}
 	assert_int_equal(open_with("[keys]\n1 \0", 10, 0600), -1);
 	assert_non_null(strstr(err, "zero byte"));
-	for (unsigned i = 0; i < 65; i++)
-		end += sprintf(end, "%u " HEX "%s\n", i, i ? "" : " send");
+	for (unsigned i = 0; i < 16385; i++)
+		end += sprintf(end, "1 " HEX " 10.%u.%u.0\n", i / 256, i % 256);
 	assert_int_equal(open_text(many), -1);
-	assert_non_null(strstr(err, "more than 64 keys"));
+	assert_non_null(strstr(err, "more than 16384 keys"));
+}
+
+/* As ccshimd --derive prints it for a large site, in any order. */
+static void a_key_for_each_host_is_found(void **state)
+{
+	enum { HOSTS = 4000 };
+	static char many[32 + HOSTS * 120] = "[keys]\n9 " HEX_3 "\n8 " HEX " 10.1.0.0/16\n";
+	char *end = many + strlen(many), address[32];
+
+	for (unsigned i = 0; i < HOSTS; i++) {
+		const unsigned k = i * 7 % HOSTS;
+
+		end += sprintf(end, "1 %s 10.0.%u.%u/32\n2 " HEX_3 " 10.0.%u.%u/32 send\n", k % 2 ? HEX : HEX_2,
+			       k / 256, k % 256, k / 256, k % 256);
+	}
+	open_text(many);
+	assert_string_equal(err, "");
+	for (unsigned k = 0; k < HOSTS; k++) {
+		snprintf(address, sizeof(address), "10.0.%u.%u", k / 256, k % 256);
+		assert_int_equal(id_for(address), 2);
+		assert_true(takes(address, 1, k % 2 ? HEX : HEX_2));
+		assert_false(takes(address, 1, k % 2 ? HEX_2 : HEX));
+		assert_false(takes(address, 9, HEX_3));
+	}
+	assert_int_equal(id_for("10.1.0.1"), 8);
+	assert_int_equal(id_for("10.2.0.1"), 9);
+	auth_close(&auth);
 }
 
 static void a_bad_file_leaves_the_keys_as_they_are(void **state)
@@ -400,6 +428,7 @@ int main(void)
 		cmocka_unit_test(every_key_of_a_list_is_accepted_and_the_marked_one_is_sent),
 		cmocka_unit_test(the_keys_of_the_longest_prefix_serve_a_peer),
 		cmocka_unit_test(wrong_lists_are_refused),
+		cmocka_unit_test(a_key_for_each_host_is_found),
 		cmocka_unit_test(a_bad_file_leaves_the_keys_as_they_are),
 		cmocka_unit_test_setup_teardown(keys_rotate_without_losing_a_message_or_a_lease,
 						rig_setup, rig_teardown),
