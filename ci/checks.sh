@@ -194,12 +194,18 @@ check_valgrind() {
     tests/{unit/test_{send_queue,rtt,slow_start,options,log,json,bench_io},verbs/test_{post,split,life,error}}
 }
 
-# Ten minutes of libFuzzer with ASan and UBSan, from the corpus.
+# libFuzzer with ASan and UBSan, from the corpus, and the lines that the corpus reaches: an hour with
+# --full, otherwise a number of inputs that takes two minutes of a processor, with the build.
 check_fuzz() {
+  local parsers=(--runs 4000) agent=(--runs 20000)
   have clang || skip "no clang"
+  have llvm-cov || skip "no llvm-cov"
   export CCS_CONFIGURE=$src/configure
-  "$top/tests/fuzz/fuzz" --keep parsers 400
-  "$top/tests/fuzz/fuzz" --keep agent 200
+  [[ -z $full ]] || parsers=(2700) agent=(900)
+  "$top/tests/fuzz/fuzz" --keep parsers "${parsers[@]}"
+  "$top/tests/fuzz/fuzz" --coverage parsers
+  "$top/tests/fuzz/fuzz" --keep agent "${agent[@]}"
+  "$top/tests/fuzz/fuzz" --coverage agent
 }
 
 # The release builds, and is installed and removed. Its tests are those of the other steps.

@@ -60,7 +60,7 @@ readonly container_packages=(podman crun)
 readonly documents_packages=(ca-certificates gnuplot-nox ibverbs-utils jq libcmocka-dev libopenmpi-dev
   openmpi-bin perftest valgrind)
 readonly slurm_packages=(libslurm-dev munge slurm-client slurmctld slurmd)
-readonly check_packages=(clang g++ libcmocka-dev libopenmpi-dev openmpi-bin
+readonly check_packages=(clang llvm g++ libcmocka-dev libopenmpi-dev openmpi-bin
   systemtap-sdt-dev bats curl jq shellcheck mandoc man-db
   valgrind gnuplot-nox bpftrace chromium python3 python3-jsonschema python3-prometheus-client python3-yaml
   iputils-ping file locales "${conformance_packages[@]}" "${container_packages[@]}" "${debian_packages[@]}" "${slurm_packages[@]}")
