@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Keys and tags of host agents, or the errors of a build without libsodium. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -375,6 +376,46 @@ static void keys_rotate_without_losing_a_message_or_a_lease(void **state)
 	auth_close(&of[NP]);
 }
 
+/* NAT may change the port of a message; the tag proves more than the port. */
+static void with_a_key_the_source_port_does_not_matter(void **state)
+{
+	struct rig *r = *state;
+	const struct sockaddr_in from = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in to = from;
+	struct ccs_wire_message m = {
+		.header = { .type = CCS_WIRE_HELLO, .incarnation = 1ull << 32, .sequence = 1 },
+		.hello.lease_ms = 1000,
+	};
+	const int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	const struct ccs_agent_totals *totals = &r->agent[NP]->totals;
+	uint8_t data[CCS_WIRE_MAX + CCS_WIRE_TAG];
+	size_t len;
+
+	assert_int_equal(bind(fd, (const struct sockaddr *)&from, sizeof(from)), 0);
+	assert_int_equal(inet_pton(AF_INET, r->address[NP], &to.sin_addr), 1);
+	to.sin_port = htons(r->port);
+	len = ccs_wire_encode(&m, data);
+	assert_int_equal(sendto(fd, data, len, 0, (struct sockaddr *)&to, sizeof(to)), len);
+	rig_settle(r);
+	assert_int_equal(totals->refused[CCS_REFUSED_PORT], 1);
+	rig_stop(r, NP);
+	assert_int_equal(open_text(HEX "\n"), 0);
+	r->config[NP].auth = &auth;
+	rig_start(r, NP);
+	totals = &r->agent[NP]->totals;
+	assert_int_equal(sendto(fd, data, len, 0, (struct sockaddr *)&to, sizeof(to)), len);
+	auth.tag(auth.arg, &peer, 0, data, len, data + len);
+	assert_int_equal(sendto(fd, data, len + CCS_WIRE_TAG, 0, (struct sockaddr *)&to, sizeof(to)),
+			 len + CCS_WIRE_TAG);
+	rig_settle(r);
+	assert_int_equal(totals->refused[CCS_REFUSED_PORT], 0);
+	assert_int_equal(totals->refused[CCS_REFUSED_AUTH], 1);
+	assert_int_equal(totals->hellos_received, 1);
+	close(fd);
+	rig_stop(r, NP);
+	auth_close(&auth);
+}
+
 static void nothing_is_sent_to_a_peer_without_a_key(void **state)
 {
 	struct ccs_agent_auth of = { 0 };
@@ -431,6 +472,8 @@ int main(void)
 		cmocka_unit_test(a_key_for_each_host_is_found),
 		cmocka_unit_test(a_bad_file_leaves_the_keys_as_they_are),
 		cmocka_unit_test_setup_teardown(keys_rotate_without_losing_a_message_or_a_lease,
+						rig_setup, rig_teardown),
+		cmocka_unit_test_setup_teardown(with_a_key_the_source_port_does_not_matter,
 						rig_setup, rig_teardown),
 		cmocka_unit_test_setup_teardown(nothing_is_sent_to_a_peer_without_a_key, rig_setup,
 						rig_teardown),

@@ -441,13 +441,14 @@ static bool read_ends(const struct msghdr *h, const union any_address *from,
 	return true;
 }
 
-/* An agent sends from the port that it has: so no user of its host can send in its place. */
+/* An agent sends from the port that it has: so no user of its host can send in its place. A key
+ * proves more, also of a message whose port NAT has changed. */
 static bool is_from_agent(struct ccs_agent *a, const union any_address *from)
 {
 	const uint16_t port = from->sa.sa_family == AF_INET ? from->in.sin_port
 							    : from->in6.sin6_port;
 
-	if (port == htons(a->config.port))
+	if (port == htons(a->config.port) || a->config.auth)
 		return true;
 	a->totals.refused[CCS_REFUSED_PORT]++;
 	return false;
