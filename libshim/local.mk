@@ -192,6 +192,8 @@ ccs_agent_sources = \
 	libshim/agent/host/closing.h \
 	libshim/agent/host/core.c \
 	libshim/agent/host/core.h \
+	libshim/agent/host/gids.c \
+	libshim/agent/host/gids.h \
 	libshim/agent/host/hash_index.h \
 	libshim/agent/host/inherited.c \
 	libshim/agent/host/inherited.h \

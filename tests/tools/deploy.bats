@@ -61,6 +61,14 @@ holds() { yaml "$1" > json; jq -e "$2" json > /dev/null || { echo "not so: $2"; 
 	systemd-analyze security --offline=true --threshold=30 ./ccshim-metrics.service
 }
 
+@test "the packages say what is open when they are installed" {
+	run -0 sh "$top_srcdir/debian/ccshimd.postinst" configure ""
+	[[ $output == *"UDP port 4793 is open"* ]]
+	run -0 sh "$top_srcdir/debian/ccshimd.postinst" configure 0.0.1 # an update
+	[ -z "$output" ]
+	grep -q 'UDP port 4793 is open' "$top_srcdir/ccshim.spec.in"
+}
+
 # As the unit runs it: one file, through no link, and its directory belongs to root.
 @test "the command of the metrics writes through no link" {
 	mkdir bin

@@ -533,6 +533,25 @@ static void a_send_error_names_the_interface_and_the_remedy(void **state)
 	rig_hang_up(&c);
 }
 
+/* -- which networks are served --------------------------------------------------------------- */
+
+static void without_a_key_only_networks_of_rdma_devices_are_served(void **state)
+{
+	struct rig *r = *state;
+	struct ccs_gids g = { .n = 0 };
+	const struct ccs_address roce = ccs_address_of_v4("\12\0\0\1"), other = ccs_address_of_v4("\12\0\0\2");
+	const char *sysfs = r->config[READER].sysfs;
+
+	assert_true(ccs_gids_admit(&g, sysfs, &other, 1)); /* no device has a GID */
+	put_file(r, "infiniband/fake0/ports/1/gids/0", "0000:0000:0000:0000:0000:0000:0000:0000\n");
+	put_file(r, "infiniband/fake0/ports/1/gids/1", "0000:0000:0000:0000:0000:ffff:0a00:0001\n");
+	assert_false(ccs_gids_admit(&g, sysfs, &other, 2000000000));
+	assert_true(ccs_gids_admit(&g, sysfs, &roce, 2000000001));
+	put_file(r, "infiniband/fake0/ports/2/gids/0", "0000:0000:0000:0000:0000:ffff:0a00:0002\n");
+	assert_false(ccs_gids_admit(&g, sysfs, &other, 2000000002)); /* it reads once a second */
+	assert_true(ccs_gids_admit(&g, sysfs, &other, 3100000000));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -553,6 +572,7 @@ int main(void)
 		MEASURED(a_full_port_bounds_its_readers),
 		MEASURED(a_reader_and_a_sender_share_the_rate_of_a_port),
 		MEASURED(a_send_error_names_the_interface_and_the_remedy),
+		MEASURED(without_a_key_only_networks_of_rdma_devices_are_served),
 		cmocka_unit_test_setup_teardown(a_port_of_unknown_speed_gives_nothing,
 						setup_unknown, teardown_measured),
 	};

@@ -454,6 +454,17 @@ static bool is_from_agent(struct ccs_agent *a, const union any_address *from)
 	return false;
 }
 
+/* Without a key the agent does not answer networks without RDMA, to which peers send nothing. The
+ * agent of a switch reports from any of its addresses. */
+static bool is_for_rdma(struct ccs_agent *a, const struct ccs_address *local)
+{
+	if (a->config.auth || a->config.naddresses || a->config.npublications ||
+	    ccs_gids_admit(&a->gids, a->counters.sysfs, local, ccs_agent_now(a)))
+		return true;
+	a->totals.refused[CCS_REFUSED_ADDRESS]++;
+	return false;
+}
+
 static void udp_ready(struct ccs_agent *a, struct ccs_source *s)
 {
 	struct ccs_ends ends;
@@ -466,7 +477,7 @@ static void udp_ready(struct ccs_agent *a, struct ccs_source *s)
 			a->totals.messages_marked += is_marked(&in.h[i].msg_hdr);
 			if (is_from_agent(a, &in.datagram[i].peer) &&
 			    read_ends(&in.h[i].msg_hdr, &in.datagram[i].peer, &ends) &&
-			    ccs_address_is_unicast(&ends.local))
+			    ccs_address_is_unicast(&ends.local) && is_for_rdma(a, &ends.local))
 				a->received(a, &ends, in.datagram[i].data, in.h[i].msg_len);
 		}
 	}
