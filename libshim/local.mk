@@ -376,7 +376,7 @@ libccshim_la_LDFLAGS = -module -avoid-version -shared -Wl,--no-as-needed -Wl,-z,
 	-Wl,-z,now
 libccshim_la_LIBADD = $(VERBS_LIBS) -lpthread -lm -ldl
 # Pairs of members that a post sets would be combined in vector registers: more instructions.
-# -strong checks every function with an array or an address of a local variable: 5 to 8 instructions a WR.
+# Without the stack protector, which costs 5 to 8 instructions a WR, and stack: see configure.ac.
 libccshim_la_CFLAGS = $(AM_CFLAGS) $(CCS_STACK_PROTECTOR) $(CCS_EXACT_FP) $(CCS_LTO) $(VERBS_CFLAGS) $(USDT_CFLAGS) \
 	-fno-tree-slp-vectorize
 libccshim_la_DEPENDENCIES = libshim/libccshim.map

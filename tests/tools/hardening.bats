@@ -30,7 +30,8 @@ objects() {
 	[[ $flags != *-fsanitize* ]] || skip "a sanitizer checks these"
 	for file in $(objects); do
 		[[ $file != */libccshim_feed.so ]] || continue # it has no array
-		readelf -W --dyn-syms "$file" | grep -q __stack_chk_fail || { echo "$file: no stack protector"; false; }
+		# The preload has no stack protector, for threads with little stack: see configure.ac.
+		[[ $file == */libccshim.so ]] || readelf -W --dyn-syms "$file" | grep -q __stack_chk_fail || { echo "$file: no stack protector"; false; }
 		[[ $flags != *_FORTIFY_SOURCE* ]] || readelf -W --dyn-syms "$file" | grep -qE '__[a-z]+_chk@' ||
 			{ echo "$file: no FORTIFY"; false; }
 	done
