@@ -194,12 +194,18 @@ check_valgrind() {
     tests/{unit/test_{send_queue,rtt,slow_start,options,log,json,bench_io},verbs/test_{post,split,life,error}}
 }
 
-# Ten minutes of libFuzzer with ASan and UBSan, from the corpus.
+# libFuzzer with ASan and UBSan, from the corpus, and the lines that the corpus reaches: an hour with
+# --full, otherwise a number of inputs that takes two minutes of a processor, with the build.
 check_fuzz() {
+  local parsers=(--runs 20000) agent=(--runs 50000)
   have clang || skip "no clang"
+  have llvm-cov || skip "no llvm-cov"
   export CCS_CONFIGURE=$src/configure
-  "$top/tests/fuzz/fuzz" --keep parsers 400
-  "$top/tests/fuzz/fuzz" --keep agent 200
+  [[ -z $full ]] || parsers=(2700) agent=(900)
+  "$top/tests/fuzz/fuzz" --keep parsers "${parsers[@]}"
+  "$top/tests/fuzz/fuzz" --coverage parsers
+  "$top/tests/fuzz/fuzz" --keep agent "${agent[@]}"
+  "$top/tests/fuzz/fuzz" --coverage agent
 }
 
 # The release builds, and is installed and removed. Its tests are those of the other steps.
@@ -248,7 +254,7 @@ has_slurm() { [[ -e /usr/include/slurm/spank.h ]]; }
 installed_files() {
   ! pkg-config --exists ompi-c && ! pkg-config --exists mpich || echo bin/ccbench-mpi
   ! has_slurm || echo lib/ccshim/spank_ccshim.so
-  printf '%s\n' bin/ccbench bin/ccfabric bin/ccshim libexec/ccshim/ccshim-{debug,serve} sbin/ccshimd \
+  printf '%s\n' bin/ccbench bin/ccfabric bin/ccshim libexec/ccshim/ccshim-{debug,firewall,serve} sbin/ccshimd \
     include/ccshim/{cc,feed,stats}.h lib/libccshim_feed.so.0.0.0 lib/ccshim/{ld.so.preload,lib{,ibverbs-}ccshim.so} \
     lib/pkgconfig/{ccshim,ccshim_feed}.pc share/bash-completion/completions/{ccbench,ccfabric,ccshimd} \
     share/bash-completion/completions/ccshim.bash share/ccshim/bpftrace/{gated,rate,rtt-hist}.bt \
@@ -289,6 +295,21 @@ check_install() {
   # In a program without verbs it prints nothing.
   said=$(LD_PRELOAD=$lib true 2>&1)
   [[ -z $said ]]
+}
+
+# Programs and libraries of a second build, in a directory of another name and depth, are the same
+# without debugging information, which has the directory's name, and its hash.
+check_reproducible() {
+  local file one=$builds/gcc two=$builds/again/in-another-directory
+  local files=(.libs/lib{ccshim,ccshim_feed}.so tools/ccshim/ccshim tools/ccshimd/ccshimd)
+  configured "$two" --enable-werror
+  make -s -j"$jobs" libccshim.la libccshim_feed.la tools/ccshim/ccshim tools/ccshimd/ccshimd
+  for file in "${files[@]}"; do
+    strip -R .note.gnu.build-id -o "$two/one" "$one/$file"
+    strip -R .note.gnu.build-id -o "$two/two" "$two/$file"
+    cmp "$two/one" "$two/two"
+    echo "ok $file is the same"
+  done
 }
 
 check_abi() {

@@ -40,7 +40,7 @@ EXTRA_DIST += tests/lab/lab.bats
 EXTRA_DIST += tests/lab/qemu.bats
 
 EXTRA_DIST += debian/ccshim-bench-mpi.install debian/ccshim-bench-mpi.links debian/ccshim-bench.install debian/ccshim-slurm.install debian/ccshim-utils.install \
-	debian/ccshim-utils.lintian-overrides debian/ccshimd.install \
+	debian/ccshim-utils.lintian-overrides debian/ccshimd.install debian/ccshimd.postinst \
 	debian/changelog debian/control debian/copyright debian/libccshim-dev.install \
 	debian/libccshim-feed0.install debian/libccshim-feed0.symbols debian/libccshim.install debian/libccshim.postrm \
 	debian/rules debian/source/format debian/tests/control debian/tests/installed \

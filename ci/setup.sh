@@ -63,7 +63,7 @@ readonly slurm_packages=(libslurm-dev munge slurm-client slurmctld slurmd)
 # Programs and libraries that share a process with the shim in tests/verbs/matrix.bats.
 readonly matrix_packages=(faketime gdb libclang-rt-14-dev libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4
   musl-tools)
-readonly check_packages=(clang g++ libcmocka-dev libopenmpi-dev openmpi-bin
+readonly check_packages=(clang llvm g++ libcmocka-dev libopenmpi-dev openmpi-bin
   systemtap-sdt-dev bats curl jq shellcheck mandoc man-db
   valgrind gnuplot-nox bpftrace chromium python3 python3-jsonschema python3-prometheus-client python3-yaml
   iputils-ping file locales "${conformance_packages[@]}" "${container_packages[@]}" "${debian_packages[@]}" "${slurm_packages[@]}"

@@ -19,10 +19,17 @@ tests_libtests_la_SOURCES = \
 	tests/verbs/agent.h \
 	tests/verbs/rig.c \
 	tests/verbs/rig.h \
+	tools/ccshim/plot/plot_data.c \
+	tools/ccshim/plot/plot_draw.c \
+	tools/ccshim/plot/plot_inflight.c \
+	tools/ccshim/plot/plot_stat.c \
+	tools/ccshim/plot/plot_trace.c \
+	tools/ccshim/replay/replay_csv.c \
 	tools/ccshim/shared/message.c \
 	tools/ccshim/serve/serve_guard.c \
 	tools/ccshim/serve/serve_listen.c \
 	tools/ccshim/set_all.c \
+	tools/ccshim/stat/stat_baseline.c \
 	tools/ccshim/stat/stat_delta.c \
 	tools/ccshim/stat/stat_files.c \
 	tools/ccshim/stat/stat_limit.c \
@@ -30,11 +37,16 @@ tests_libtests_la_SOURCES = \
 	tools/ccshim/top/top_page.c \
 	tools/ccshim/top/top_rows.c \
 	tools/ccshimd/auth.c \
+	tools/ccshimd/derive.c \
 	tools/ccshimd/filter.c \
 	tools/ccshimd/key_file.c \
+	tools/common/gnuplot.c \
 	tools/common/human.c \
+	tools/common/json_read.c \
 	tools/common/preload_list.c \
 	tools/common/seconds.c \
+	tools/common/topology.c \
+	tools/common/words.c \
 	tools/slurm/task_policy.c
 tests_libtests_la_CPPFLAGS = $(AM_CPPFLAGS) $(SODIUM_CFLAGS) $(SECCOMP_CFLAGS)
 include tests/unit/local.mk

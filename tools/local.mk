@@ -129,6 +129,8 @@ tools_ccshim_ccshim_serve_SOURCES = \
 	tools/ccshim/shared/message.c \
 	tools/ccshim/serve/serve.c \
 	tools/ccshim/serve/serve.h \
+	tools/ccshim/serve/serve_clients.c \
+	tools/ccshim/serve/serve_clients.h \
 	tools/ccshim/serve/serve_data.c \
 	tools/ccshim/serve/serve_guard.c \
 	tools/ccshim/serve/serve_http.c \
@@ -172,6 +174,8 @@ sbin_PROGRAMS += tools/ccshimd/ccshimd
 tools_ccshimd_ccshimd_SOURCES = \
 	tools/ccshimd/auth.c \
 	tools/ccshimd/auth.h \
+	tools/ccshimd/derive.c \
+	tools/ccshimd/derive.h \
 	tools/ccshimd/ccshimd.h \
 	tools/ccshimd/displace.c \
 	tools/ccshimd/displace.h \
@@ -227,11 +231,14 @@ bpftracedir = $(pkgdatadir)/bpftrace
 dist_bpftrace_SCRIPTS = tools/bpftrace/gated.bt tools/bpftrace/rate.bt tools/bpftrace/rtt-hist.bt
 
 # ccshim debug executes this script: in libexec, or beside ccshim in the build tree.
-pkglibexec_SCRIPTS = tools/ccshim/ccshim-debug
+# ccshim check executes ccshim-firewall.
+pkglibexec_SCRIPTS = tools/ccshim/ccshim-debug tools/ccshim/ccshim-firewall
 tools/ccshim/ccshim-debug: $(top_srcdir)/tools/ccshim/ccshim-debug.in
 	$(AM_V_GEN)$(MKDIR_P) tools && cp $(top_srcdir)/tools/ccshim/ccshim-debug.in $@ && chmod 755 $@
-EXTRA_DIST += tools/ccshim/ccshim-debug.in
-CLEANFILES += tools/ccshim/ccshim-debug
+tools/ccshim/ccshim-firewall: $(top_srcdir)/tools/ccshim/ccshim-firewall.in
+	$(AM_V_GEN)$(MKDIR_P) tools && cp $(top_srcdir)/tools/ccshim/ccshim-firewall.in $@ && chmod 755 $@
+EXTRA_DIST += tools/ccshim/ccshim-debug.in tools/ccshim/ccshim-firewall.in
+CLEANFILES += tools/ccshim/ccshim-debug tools/ccshim/ccshim-firewall
 
 # Metrics of 'ccshim stat', for Prometheus and Grafana: docs/guide/metrics.md.
 metricsdir = $(docdir)/metrics

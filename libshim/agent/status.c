@@ -19,6 +19,7 @@ enum { MOST_PEERS = 256, MOST_CLIENTS = 256 };
 
 static const char *const refusals[CCS_REFUSALS] = {
 	[CCS_REFUSED_PORT] = "port",
+	[CCS_REFUSED_ADDRESS] = "address",
 	[CCS_REFUSED_GARBAGE] = "garbage",
 	[CCS_REFUSED_VERSION] = "version",
 	[CCS_REFUSED_TYPE] = "type",

@@ -46,6 +46,7 @@ static bool open_if_alike(struct walk *w, struct entry *e, const char *path)
 			return true;
 	}
 	ccs_elf_close(&e->elf);
+	e->elf = (struct ccs_elf){ 0 };
 	return false;
 }
 

@@ -5,51 +5,32 @@
 #include <math.h>
 
 #include "base/number.h"
+#include "base/text.h"
 
-unsigned ccs_utf8_len(const char *text)
+/* As UTF-16, as JSON has it. */
+static void write_escape(FILE *f, uint32_t code)
 {
-	const unsigned char *s = (const unsigned char *)text;
-	unsigned char low = 0x80, high = 0xbf;
-	unsigned len;
-
-	if (s[0] < 0x80)
-		return 1;
-	if (s[0] < 0xc2 || s[0] > 0xf4)
-		return 0;
-	len = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-	/* The second byte excludes overlong forms, surrogates and > U+10FFFF. */
-	if (s[0] == 0xe0)
-		low = 0xa0;
-	else if (s[0] == 0xed)
-		high = 0x9f;
-	else if (s[0] == 0xf0)
-		low = 0x90;
-	else if (s[0] == 0xf4)
-		high = 0x8f;
-	if (s[1] < low || s[1] > high)
-		return 0;
-	for (unsigned i = 2; i < len; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	return len;
+	if (code > 0xffff)
+		fprintf(f, "\\u%04x\\u%04x", 0xd7c0 + (code >> 10), 0xdc00 | (code & 0x3ff));
+	else
+		fprintf(f, "\\u%04x", code);
 }
 
 static void write_string(FILE *f, const char *text)
 {
-	const unsigned char *s = (const unsigned char *)text;
 	unsigned len;
 
 	putc('"', f);
-	for (; *s; s += len ? len : 1) {
-		len = ccs_utf8_len((const char *)s);
+	for (; *text; text += len ? len : 1) {
+		len = ccs_utf8_len(text);
 		if (!len)
 			fputs("\\ufffd", f);
-		else if (*s < 0x20 || *s == 0x7f)
-			fprintf(f, "\\u%04x", *s);
-		else if (*s == '"' || *s == '\\')
-			fprintf(f, "\\%c", *s);
+		else if (!ccs_printable_len(text))
+			write_escape(f, ccs_utf8_code(text, len));
+		else if (*text == '"' || *text == '\\')
+			fprintf(f, "\\%c", *text);
 		else
-			fwrite(s, 1, len, f);
+			fwrite(text, 1, len, f);
 	}
 	putc('"', f);
 }

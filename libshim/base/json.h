@@ -37,9 +37,6 @@ void ccs_json_uint(struct ccs_json *j, const char *key, uint64_t v);
 void ccs_json_int(struct ccs_json *j, const char *key, int64_t v);
 void ccs_json_bool(struct ccs_json *j, const char *key, bool v);
 
-/* Length of the well-formed UTF-8 sequence at text (RFC 3629); 0 if it is malformed. */
-unsigned ccs_utf8_len(const char *text);
-
 /* End all open objects and arrays, and the line. False if anything could not be written. */
 bool ccs_json_finish(struct ccs_json *j);
 

@@ -2,11 +2,9 @@
 #include "config/filename.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -91,17 +89,4 @@ void ccs_filename_absolute(const char *name, char *out, size_t len)
 		strcpy(out + at, name);
 	else
 		snprintf(out, len, "%s", name);
-}
-
-int ccs_filename_open(const char *name, int flags)
-{
-	struct stat st;
-
-	flags |= O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
-	if (lstat(name, &st) || !S_ISLNK(st.st_mode))
-		return open(name, flags | O_NOFOLLOW, 0600);
-	if (!st.st_uid || st.st_uid == geteuid())
-		return open(name, flags, 0600);
-	errno = EPERM;
-	return -1;
 }

@@ -25,10 +25,12 @@ int ccs_filename_escape(const char *name, char *out, size_t len);
 void ccs_filename_absolute(const char *name, char *out, size_t len);
 
 /*
- * Open it for writing, with further flags of open(2), for its user alone if it is created. A
- * symbolic link of another user is refused (EPERM): in a shared directory it may lead to any file
- * of ours. A FIFO without a reader is an error, instead of a wait for one.
+ * Open it, with flags of open(2), for its user alone if it is created. A symbolic link of another
+ * user is refused (EPERM), also in the directories on the way: it may lead to any file of ours. A
+ * FIFO without a peer is an error, or is empty, instead of a wait for one.
  */
+int ccs_open_path(const char *path, int flags);
+/* The same, for writing. */
 int ccs_filename_open(const char *name, int flags);
 
 #endif

@@ -24,35 +24,45 @@ static const char *linker_error(const char *path)
 	return strncmp(text, path, len) == 0 && text[len] == ':' ? text + len + 2 : text;
 }
 
-/* Why others could change it: its owner, or everyone. NULL: they cannot. */
-static const char *who_may_change(const struct stat *s)
+/*
+ * The reason why other users could change the file or directory, as StrictModes of sshd_config(5)
+ * has it, or NULL. In a directory with the sticky bit others cannot replace the file. The owner of
+ * / decides what this process sees: root, or the number that stands for root in a user namespace.
+ */
+static const char *find_fault(const char *path)
 {
-	if (s->st_uid != 0 && s->st_uid != geteuid())
+	struct stat s, top;
+
+	if (stat(path, &s) || stat("/", &top))
+		return NULL; /* the dynamic linker says why */
+	if (s.st_uid != 0 && s.st_uid != geteuid() && !(S_ISDIR(s.st_mode) && s.st_uid == top.st_uid))
 		return "belongs to another user";
-	return (s->st_mode & S_IWOTH) && !(S_ISDIR(s->st_mode) && (s->st_mode & S_ISVTX))
-		? "may be written by everyone" : NULL;
+	if (S_ISDIR(s.st_mode) && (s.st_mode & S_ISVTX))
+		return NULL;
+	if (s.st_mode & S_IWOTH)
+		return "may be written by everyone";
+	return s.st_mode & S_IWGRP ? "may be written by its group" : NULL;
 }
 
-/* Check the file and its directory. Returns the reason to refuse it, or NULL. Restores `real`. */
+/* Check the file and all directories above it, whose names `real` is cut to for the time of the
+ * call. Returns the reason to refuse it, or NULL. */
 static const char *check_owner(char *real, char *why, size_t len)
 {
-	char *const slash = strrchr(real, '/');
-	struct stat file, dir;
-	const char *who;
-	int rc;
+	const char *fault = find_fault(real);
 
-	rc = stat(real, &file);
-	*slash = '\0';
-	rc = rc ? rc : stat(slash == real ? "/" : real, &dir);
-	*slash = '/';
-	if (rc)
-		return NULL; /* the dynamic linker says why */
-	who = who_may_change(&file);
-	if (who)
-		snprintf(why, len, "it %s: copy it, and use the copy", who);
-	else if ((who = who_may_change(&dir)))
-		snprintf(why, len, "its directory %s: move it to one of yours", who);
-	return who ? why : NULL;
+	if (fault) {
+		snprintf(why, len, "it %s: copy it, and use the copy with chmod go-w", fault);
+		return why;
+	}
+	for (char *slash = strchr(real + 1, '/'); slash && !fault; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		fault = find_fault(real);
+		if (fault)
+			snprintf(why, len, "its directory %s %s: move it to a directory that only you "
+				 "and root may change, also in all directories above", real, fault);
+		*slash = '/';
+	}
+	return fault ? why : NULL;
 }
 
 /* Symbolic links are resolved once, so that the file that was checked is loaded. */
@@ -60,7 +70,7 @@ static void *load(const char *path, char *err, size_t errlen)
 {
 	char *const real = realpath(path, NULL);
 	const char *const name = real ? real : path;
-	char why[128];
+	char why[512];
 	void *object = NULL;
 
 	if (getauxval(AT_SECURE))

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/os.h"
+#include "base/text.h"
 #include "config/filename.h"
 #include "config/job.h"
 #include "observe/write_guard.h"
@@ -163,16 +164,15 @@ static size_t format_prefix(char *line, size_t size, enum ccs_log_level level)
 	return (size_t)n;
 }
 
-/* Replace control characters, which may come from an environment variable, and end the line. */
+/* Text may come from an environment variable, or another host. */
 static size_t end_line(char *line, size_t size, size_t len)
 {
 	if (len > size - 2) {
 		len = size - 2;
 		memcpy(line + len - 3, "...", 3);
 	}
-	for (size_t i = 0; i < len; i++)
-		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
-			line[i] = '?';
+	line[len] = '\0';
+	len = strlen(ccs_make_printable(line, ""));
 	line[len] = '\n';
 	return len + 1;
 }

@@ -20,9 +20,11 @@ tests_fuzz_test_fuzz_parsers_SOURCES = \
 	tests/fuzz/parsers.c \
 	tests/fuzz/parsers.h \
 	tests/fuzz/parsers_agent.c \
+	tests/fuzz/parsers_files.c \
 	tests/fuzz/test_fuzz_parsers.c
 tests_fuzz_test_fuzz_parsers_LDFLAGS = \
 	-Wl,--wrap=ccs_udp_send -Wl,--wrap=send -Wl,--wrap=ccs_plugin_load
 tests_fuzz_test_fuzz_parsers_LDADD = $(LDADD) $(SODIUM_LIBS)
 endif
-EXTRA_DIST += tests/fuzz/corpus tests/fuzz/corpus-parsers tests/fuzz/fuzz tests/fuzz/libfuzzer.c
+EXTRA_DIST += tests/fuzz/corpus tests/fuzz/corpus-parsers tests/fuzz/coverage.agent \
+	tests/fuzz/coverage.parsers tests/fuzz/fuzz tests/fuzz/libfuzzer.c

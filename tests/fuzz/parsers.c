@@ -4,9 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "config/conf.h"
 #include "config/plugin.h"
@@ -83,7 +80,12 @@ static bool is_text(const char *text, size_t len)
 
 static void check_process(const struct stat_process *p)
 {
+	const char *refusal = stat_refusal(&p->h);
+	const struct ccs_job job = stat_job(&p->h);
+
 	FUZZ_CHECK(p->count <= CCS_STATS_MAX_SLOTS);
+	FUZZ_CHECK(!refusal || is_text(refusal, sizeof(p->h.mailbox.answer)));
+	FUZZ_CHECK(is_text(job.container, sizeof(job.container)));
 	FUZZ_CHECK(is_text(p->h.program, sizeof(p->h.program)));
 	for (size_t i = 0; i < p->count; i++) {
 		FUZZ_CHECK(is_text(p->qp[i].q.device, sizeof(p->qp[i].q.device)));
@@ -115,7 +117,7 @@ static void fuzz_statistics(const uint8_t *bytes, size_t len)
 		if (word * 8 + 8 <= size)
 			memcpy(file + word * 8, bytes + at + 2, 8);
 	}
-	if (stat_parse(file, size, &p)) {
+	if (stat_parse_mapped(file, size, &p)) {
 		check_process(&p);
 		free(p.qp);
 	}
@@ -130,21 +132,6 @@ const struct ccs_cc_ops *__wrap_ccs_plugin_load(const char *path, char *err, siz
 {
 	snprintf(err, errlen, "%s: no plug-ins here", path);
 	return NULL;
-}
-
-/* A file that has these contents, in memory; its path. */
-static const char *file_of(const uint8_t *bytes, size_t len)
-{
-	static char path[32];
-	static int fd = -1;
-
-	if (fd < 0) {
-		fd = memfd_create("fuzz", MFD_CLOEXEC);
-		FUZZ_CHECK(fd >= 0 && fchmod(fd, 0600) == 0);
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	}
-	FUZZ_CHECK(ftruncate(fd, 0) == 0 && pwrite(fd, bytes, len, 0) == (ssize_t)len);
-	return path;
 }
 
 static void ignore_complaint(void *arg, const char *sentence)
@@ -162,7 +149,7 @@ static void fuzz_config(const uint8_t *bytes, size_t len)
 
 	unsetenv("HOME");
 	unsetenv("XDG_CONFIG_HOME");
-	setenv("CCSHIM_CONFIG", file_of(bytes, len), 1);
+	setenv("CCSHIM_CONFIG", fuzz_file(bytes, len), 1);
 	if (ccs_rules_load(&r, &(struct ccs_match_subject){ .known = CCS_MATCH_APP, .app = "app" }, ignore_complaint, &complaints) < 0)
 		return;
 	ccs_rules_resolve(&r, &subject, &o, NULL, ignore_complaint, &complaints);
@@ -183,6 +170,7 @@ static void fuzz_set_request(const uint8_t *bytes, size_t len)
 	FUZZ_CHECK(r.count <= CCS_REQUEST_MAX);
 	ccs_options_default(&o);
 	ccs_request_apply(&r, &o, err, sizeof(err));
+	ccs_request_check(&r, len % 2, err, sizeof(err));
 }
 
 /* -- keys ------------------------------------------------------------------------------- */
@@ -195,7 +183,7 @@ static void fuzz_key(const uint8_t *bytes, size_t len)
 	char err[512] = "";
 	int key;
 
-	if (auth_open(&auth, file_of(bytes, len), err, sizeof(err))) {
+	if (auth_open(&auth, fuzz_file(bytes, len), err, sizeof(err))) {
 		FUZZ_CHECK(*err);
 		return;
 	}
@@ -217,6 +205,14 @@ const struct fuzz_target fuzz_targets[FUZZ_TARGETS] = {
 	{ "configuration files", fuzz_config },
 	{ "requests of ccshim set", fuzz_set_request },
 	{ "key files", fuzz_key },
+	{ "topologies", fuzz_topology },
+	{ "JSON", fuzz_json },
+	{ "traces", fuzz_trace },
+	{ "recordings", fuzz_recording },
+	{ "plots of traces", fuzz_plot },
+	{ "ELF files", fuzz_elf },
+	{ "needed libraries", fuzz_needed },
+	{ "baselines", fuzz_baseline },
 };
 
 void fuzz_parsers(const uint8_t *bytes, size_t len)

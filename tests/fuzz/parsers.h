@@ -14,7 +14,7 @@ struct fuzz_target {
 	void (*run)(const uint8_t *bytes, size_t len);
 };
 
-enum { FUZZ_TARGETS = 7, FUZZ_INPUT_MAX = 1024 };
+enum { FUZZ_TARGETS = 15, FUZZ_INPUT_MAX = 1024 };
 
 extern const struct fuzz_target fuzz_targets[FUZZ_TARGETS];
 
@@ -23,6 +23,17 @@ void fuzz_parsers(const uint8_t *bytes, size_t len);
 /* Messages of other agents and of local processes to an agent without sockets. */
 void fuzz_messages(const uint8_t *bytes, size_t len);
 void fuzz_requests(const uint8_t *bytes, size_t len);
+/* Files that tools read. */
+void fuzz_topology(const uint8_t *bytes, size_t len);
+void fuzz_json(const uint8_t *bytes, size_t len);
+void fuzz_trace(const uint8_t *bytes, size_t len);
+void fuzz_recording(const uint8_t *bytes, size_t len);
+void fuzz_plot(const uint8_t *bytes, size_t len);
+void fuzz_elf(const uint8_t *bytes, size_t len);
+void fuzz_needed(const uint8_t *bytes, size_t len);
+void fuzz_baseline(const uint8_t *bytes, size_t len);
+/* A file with these contents, in memory; its path. */
+const char *fuzz_file(const uint8_t *bytes, size_t len);
 /* How many messages and requests these have processed. */
 extern uint64_t fuzz_processed;
 

@@ -166,3 +166,36 @@ PY
 	[ "$(<notified)" = READY=1 ]
 	stop TERM
 }
+
+# derive ADDRESS: the key file of a host of the site in the files site and hosts.
+derive() { "$ccshimd" --key-file site --hosts hosts --derive "$1"; }
+
+@test "keys for each pair of hosts are derived from the site's keys" {
+	printf '[keys]\n1 000102030405060708090a0b0c0d0e0f send\n2 f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff\n' > site
+	chmod 600 site
+	printf '# the site\n10.0.0.1 fd00::1\n10.0.0.2\n10.0.0.3 # storage\n' > hosts
+	derive 10.0.0.1 > a || { ! derive 10.0.0.1 2>&1 | grep 'without libsodium' || skip "no libsodium"; false; }
+	derive 10.0.0.2 > b
+	derive 10.0.0.3 > c
+	derive fd00::1 | grep -v '^#' | diff - <(grep -v '^#' a) # any address of the host
+	[ "$(grep -c send a)" -eq 2 ] && [ "$(grep -cv -e send -e '^#' -e keys a)" -eq 2 ]
+	# Both ends of a pair have the same key, and the third host does not have it.
+	key=$(awk '$1 == 1 && $3 == "10.0.0.2/32" { print $2 }' a)
+	[ ${#key} -eq 64 ]
+	[ "$key" = "$(awk '$1 == 1 && $3 == "10.0.0.1/32" { print $2 }' b)" ]
+	[ "$key" = "$(awk '$1 == 1 && $3 == "fd00::1/128" { print $2 }' b)" ]
+	bats_require_minimum_version 1.5.0
+	run -1 grep "$key" c
+	# As documented, for other programs.
+	[ "$key" = "$(python3 -c 'import hashlib
+v4 = lambda n: bytes(10) + b"\xff\xff" + bytes([10, 0, 0, n])
+print(hashlib.blake2b(b"ccshim pair" + v4(1) + v4(2), key=bytes(range(16)), digest_size=32).hexdigest())')" ]
+	for wrong in "10.0.0.9:no line has the address" "x:expected an address"; do
+		run -1 derive "${wrong%%:*}"
+		[[ $output == *"${wrong#*:}"* ]]
+	done
+	echo 'not-an-address' >> hosts
+	run -1 derive 10.0.0.2
+	[[ $output == *"hosts: line 5: 'not-an-address' is not an address"* ]]
+	run -2 "$ccshimd" --derive 10.0.0.1
+}

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 
+bats_require_minimum_version 1.5.0
 load tools.bash
 
 secret=hunter2-the-secret
@@ -155,6 +156,35 @@ stand_in() {
 	[ "$(wc -l < ccshim-debug/trace/1-t.csv)" -eq 501 ]
 	grep -q 'a script' ccshim-debug/check
 	[ ! -e ran ]
+}
+
+# A user's report is a link, or the link is a directory on the way.
+@test "no file is read through a symbolic link of another user" {
+	[ "$(id -u)" -eq 0 ] || skip "only root can give links away"
+	mkdir mine
+	printf '{ "program": "%s" }\n' "$secret" | tee mine/r-1.json > victim.json
+	ln -s "$PWD/victim.json" r-1.json
+	CCSHIM_REPORT=$PWD/r-%p.json debug --output own.tgz
+	unpack own.tgz
+	grep -q "$secret" ccshim-debug/report/1-r-1.json
+	chown -h 65534 r-1.json
+	CCSHIM_REPORT=$PWD/r-%p.json debug --output file.tgz
+	unpack file.tgz
+	run ! grep -r "$secret" ccshim-debug
+	manifest "^missing +report +.*r-1.json: not read through a symbolic link of another user"
+	ln -s mine theirs
+	chown -h 65534 theirs
+	CCSHIM_REPORT=$PWD/theirs/r-%p.json debug --output dir.tgz
+	unpack dir.tgz
+	run ! grep -r "$secret" ccshim-debug
+	manifest "^missing +report +.*theirs/r-1.json: not read through a symbolic link of another user"
+}
+
+@test "a FIFO in the place of a report is not read" {
+	mkfifo r-1.json
+	CCSHIM_REPORT=$PWD/r-%p.json debug --output a.tgz
+	unpack a.tgz
+	manifest "^missing +report +.*r-1.json: not a regular file"
 }
 
 @test "on a terminal, what is collected for longer than a second is shown, and erased" {

@@ -51,9 +51,48 @@ holds() { yaml "$1" > json; jq -e "$2" json > /dev/null || { echo "not so: $2"; 
 		all(.containers[]; .name and .image and .command and
 			all(.volumeMounts[]; .name as $n | $volumes | index($n)))'
 	sh -n <(jq -r '.[1].spec.template.spec.containers[1].command[2]' json)
+	# What Pod Security's profile "restricted" asks for, as far as hostPath and the two capabilities permit.
+	holds "$source/kubernetes.yaml" '.[1].spec.template.spec | .securityContext.seccompProfile.type == "RuntimeDefault" and
+		all(.containers[]; .securityContext.allowPrivilegeEscalation == false and
+			.securityContext.readOnlyRootFilesystem and .securityContext.capabilities.drop == ["ALL"] and
+			.resources.limits.memory and .livenessProbe)'
+	holds "$source/kubernetes.yaml" '.[1].spec.template.spec.volumes | any(.secret.defaultMode == 256)'
 	holds "$source/kubernetes-pod.yaml" '.[0] | .kind == "Pod" and .apiVersion == "v1"'
 	device=$(jq -r '.[0].metadata.annotations["cdi.k8s.io/ccshim"]' json)
 	holds "$deploy/cdi.yaml" ".[0] | .kind as \$k | .devices | any(\"\(\$k)=\(.name)\" == \"$device\")"
+}
+
+@test "the unit of the metrics leaves little" {
+	command -v systemd-analyze > /dev/null || skip "no systemd"
+	cp "$top_srcdir/tools/metrics/ccshim-metrics.service" .
+	run2 systemd-analyze verify --man=no ./ccshim-metrics.service
+	[ -z "$errors$output" ]
+	systemd-analyze --help | grep -q -e --threshold || skip "this systemd-analyze has no threshold"
+	systemd-analyze security --offline=true --threshold=30 ./ccshim-metrics.service
+}
+
+@test "the packages say what is open when they are installed" {
+	run -0 sh "$top_srcdir/debian/ccshimd.postinst" configure ""
+	[[ $output == *"UDP port 4793 is open"* ]]
+	run -0 sh "$top_srcdir/debian/ccshimd.postinst" configure 0.0.1 # an update
+	[ -z "$output" ]
+	grep -q 'UDP port 4793 is open' "$top_srcdir/ccshim.spec.in"
+}
+
+# As the unit runs it: one file, through no link, and its directory belongs to root.
+@test "the command of the metrics writes through no link" {
+	mkdir bin
+	printf '#!/bin/sh\necho metrics\n' > bin/ccshim
+	chmod +x bin/ccshim
+	ln -s "$PWD/victim" .ccshim.new
+	command=$(sed -n "s/^ExecStart=.*sh -Cc '\(.*\)'$/\1/p" "$top_srcdir/tools/metrics/ccshim-metrics.service")
+	PATH=$PWD/bin:$PATH sh -Cc "$command"
+	[ ! -e victim ]
+	[ "$(cat ccshim.prom)" = metrics ]
+	PATH=$PWD/bin:$PATH sh -Cc "$command"
+	ln -s "$PWD/victim" .ccshim.new
+	! PATH=$PWD/bin:$PATH sh -Cc "${command#*&& }"
+	[ ! -e victim ]
 }
 
 # fits EXPRESSION: each document in json, after the change, has the form of the API's objects.

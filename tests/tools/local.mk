@@ -27,6 +27,8 @@ tools_scripts = \
 	tests/tools/info.bats \
 	tests/tools/plan.bats \
 	tests/tools/plot.bats \
+	tests/tools/firewall.bats \
+	tests/tools/hardening.bats \
 	tests/tools/plugin.bats \
 	tests/tools/replay.bats \
 	tests/tools/run.bats \

@@ -194,18 +194,53 @@ wrong() {
 	chmod o+w theirs/x.so
 	refused $ccshim info -a theirs/x.so
 	said "theirs/x.so: it may be written by everyone: copy it"
-	chmod o-w theirs/x.so
+	chmod o-w,g+w theirs/x.so
+	refused $ccshim info -a theirs/x.so
+	said "theirs/x.so: it may be written by its group: copy it"
+	chmod g-w theirs/x.so
 	chown 65534 theirs
 	ln -s theirs/x.so link.so
 	refused $ccshim info -a ./link.so
-	said "./link.so: its directory belongs to another user: move it"
+	said "./link.so: its directory $PWD/theirs belongs to another user: move it"
 	chown 0 theirs
 	chmod 777 theirs
 	refused $ccshim info -a theirs/x.so
-	said "theirs/x.so: its directory may be written by everyone: move it"
+	said "theirs/x.so: its directory $PWD/theirs may be written by everyone: move it"
+	chmod 775 theirs
+	refused $ccshim info -a theirs/x.so
+	said "theirs/x.so: its directory $PWD/theirs may be written by its group: move it"
 	chmod 1777 theirs # as /tmp: others cannot replace the file
 	run2 $ccshim info -a ./link.so
 	[ "$status" -eq 0 ]
+}
+
+@test "all directories above a plug-in are checked" {
+	[ "$(id -u)" -eq 0 ] || skip "only root can give directories away"
+	needs_compiler
+	mkdir -p above/one/two
+	build above/one/two/x.so
+	for change in 'chown 65534' 'chmod 775' 'chmod 757'; do
+		$change above
+		refused $ccshim info -a above/one/two/x.so
+		said "above/one/two/x.so: its directory $PWD/above "
+		chown 0 above
+		chmod 755 above
+		run2 $ccshim info -a above/one/two/x.so
+		[ "$status" -eq 0 ]
+	done
+}
+
+# As in Apptainer without privileges: root of the host has no number.
+@test "in a user namespace the directories of the host's root are trusted" {
+	[ "$(id -u)" -eq 0 ] || skip "only root can become another user"
+	needs_compiler
+	setpriv --reuid 1234 --clear-groups unshare --user true || skip "no user namespaces"
+	own=$(mktemp -d)
+	build "$own/x.so"
+	chown 1234 "$own" "$own/x.so"
+	run2 setpriv --reuid 1234 --clear-groups unshare --user --map-current-user "$ccshim" info -a "$own/x.so"
+	rm -r "$own"
+	[ "$status" -eq 0 ] || { echo "$errors"; false; }
 }
 
 @test "a plug-in's head is checked" {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "agent/telemetry/ports.h"
+#include "agent/net/send_error.h"
 #include "agentrig.h"
 #include "feedback/registrations.h"
 #include "tree.h"
@@ -492,6 +493,65 @@ static void a_reader_and_a_sender_share_the_rate_of_a_port(void **state)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 #define MEASURED(name) cmocka_unit_test_setup_teardown(name, setup_gbit, teardown_measured)
 
+/* -- messages that cannot leave ------------------------------------------------------------- */
+
+static void explain(struct rig *r, const char *local, const char *remote, char text[256])
+{
+	struct ccs_ends ends;
+
+	ends = (struct ccs_ends){ 0 };
+	assert_int_equal(ccs_address_parse(local, &ends.local), 0);
+	assert_int_equal(ccs_address_parse(remote, &ends.remote), 0);
+	ccs_send_error_explain(r->agent[READER], &ends, text, 256);
+}
+
+/* An interface that is down may have lost its addresses, and is named by its device. */
+static void a_send_error_names_the_interface_and_the_remedy(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = rig_client(r, READER);
+	struct ccs_address kept;
+	struct ccs_peer *peer = NULL;
+	char text[256];
+
+	explain(r, "127.0.0.1", "10.0.0.1", text);
+	assert_string_equal(text, "interface lo is up: check the route (ip route get 10.0.0.1 from that address), "
+			    "and firewall rules");
+	explain(r, "fd00::1", "fd00::2", text);
+	assert_string_equal(text, "no interface has that address: set the interface up (ip link set) "
+			    "and add the address (ip address add)");
+	assert_int_equal(rig_add(r, &c, READER, 1, 1), 0);
+	for (unsigned i = 0; !peer && i < CCS_AGENT_CLIENTS; i++)
+		peer = r->agent[READER]->client[i].first ? r->agent[READER]->client[i].first->peer : NULL;
+	assert_non_null(peer);
+	kept = peer->ends.local;
+	assert_int_equal(ccs_address_parse("fd00::1", &peer->ends.local), 0);
+	explain(r, "fd00::1", "fd00::2", text);
+	peer->ends.local = kept;
+	assert_string_equal(text, "interface lo has lost that address: set it up (ip link set lo up) and add the "
+			    "address (ip address add)");
+	rig_hang_up(&c);
+}
+
+/* -- which networks are served --------------------------------------------------------------- */
+
+static void without_a_key_only_networks_of_rdma_devices_are_served(void **state)
+{
+	struct rig *r = *state;
+	struct ccs_gids g = { .n = 0 };
+	const struct ccs_address roce = ccs_address_of_v4("\12\0\0\1"), other = ccs_address_of_v4("\12\0\0\2");
+	const char *sysfs = r->config[READER].sysfs;
+
+	assert_true(ccs_gids_admit(&g, sysfs, &other, 1)); /* no device has a GID */
+	put_file(r, "infiniband/fake0/ports/1/gids/0", "0000:0000:0000:0000:0000:0000:0000:0000\n");
+	put_file(r, "infiniband/fake0/ports/1/gids/1", "0000:0000:0000:0000:0000:ffff:0a00:0001\n");
+	assert_false(ccs_gids_admit(&g, sysfs, &other, 2000000000));
+	assert_true(ccs_gids_admit(&g, sysfs, &roce, 2000000001));
+	put_file(r, "infiniband/fake0/ports/2/gids/0", "0000:0000:0000:0000:0000:ffff:0a00:0002\n");
+	assert_false(ccs_gids_admit(&g, sysfs, &other, 2000000002)); /* it reads once a second */
+	assert_true(ccs_gids_admit(&g, sysfs, &other, 3100000000));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -511,6 +571,8 @@ int main(void)
 		MEASURED(readers_of_telemetry_alone_make_no_port_advise),
 		MEASURED(a_full_port_bounds_its_readers),
 		MEASURED(a_reader_and_a_sender_share_the_rate_of_a_port),
+		MEASURED(a_send_error_names_the_interface_and_the_remedy),
+		MEASURED(without_a_key_only_networks_of_rdma_devices_are_served),
 		cmocka_unit_test_setup_teardown(a_port_of_unknown_speed_gives_nothing,
 						setup_unknown, teardown_measured),
 	};

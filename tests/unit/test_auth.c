@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Keys and tags of host agents, or the errors of a build without libsodium. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -242,7 +243,8 @@ static void wrong_lists_are_refused(void **state)
 		{ "[keys]\n1 " HEX " send\n2 " HEX_2 " send\n", "mark one" },
 		{ "[keys]\n1 " HEX " 10.1.0.0/8\n2 " HEX_2 " 10.2.0.0/8\n", "mark one" },
 	};
-	char many[32 + 65 * 40] = "[keys]\n", *end = many + strlen(many);
+	static char many[32 + 16385 * 60] = "[keys]\n";
+	char *end = many + strlen(many);
 
 	for (unsigned i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		assert_int_equal(open_text(wrong[i].text), -1);
@@ -252,10 +254,37 @@ static void wrong_lists_are_refused(void **state)
 	}
 	assert_int_equal(open_with("[keys]\n1 \0", 10, 0600), -1);
 	assert_non_null(strstr(err, "zero byte"));
-	for (unsigned i = 0; i < 65; i++)
-		end += sprintf(end, "%u " HEX "%s\n", i, i ? "" : " send");
+	for (unsigned i = 0; i < 16385; i++)
+		end += sprintf(end, "1 " HEX " 10.%u.%u.0\n", i / 256, i % 256);
 	assert_int_equal(open_text(many), -1);
-	assert_non_null(strstr(err, "more than 64 keys"));
+	assert_non_null(strstr(err, "more than 16384 keys"));
+}
+
+/* As ccshimd --derive prints it for a large site, in any order. */
+static void a_key_for_each_host_is_found(void **state)
+{
+	enum { HOSTS = 4000 };
+	static char many[32 + HOSTS * 120] = "[keys]\n9 " HEX_3 "\n8 " HEX " 10.1.0.0/16\n";
+	char *end = many + strlen(many), address[32];
+
+	for (unsigned i = 0; i < HOSTS; i++) {
+		const unsigned k = i * 7 % HOSTS;
+
+		end += sprintf(end, "1 %s 10.0.%u.%u/32\n2 " HEX_3 " 10.0.%u.%u/32 send\n", k % 2 ? HEX : HEX_2,
+			       k / 256, k % 256, k / 256, k % 256);
+	}
+	open_text(many);
+	assert_string_equal(err, "");
+	for (unsigned k = 0; k < HOSTS; k++) {
+		snprintf(address, sizeof(address), "10.0.%u.%u", k / 256, k % 256);
+		assert_int_equal(id_for(address), 2);
+		assert_true(takes(address, 1, k % 2 ? HEX : HEX_2));
+		assert_false(takes(address, 1, k % 2 ? HEX_2 : HEX));
+		assert_false(takes(address, 9, HEX_3));
+	}
+	assert_int_equal(id_for("10.1.0.1"), 8);
+	assert_int_equal(id_for("10.2.0.1"), 9);
+	auth_close(&auth);
 }
 
 static void a_bad_file_leaves_the_keys_as_they_are(void **state)
@@ -347,6 +376,46 @@ static void keys_rotate_without_losing_a_message_or_a_lease(void **state)
 	auth_close(&of[NP]);
 }
 
+/* NAT may change the port of a message; the tag proves more than the port. */
+static void with_a_key_the_source_port_does_not_matter(void **state)
+{
+	struct rig *r = *state;
+	const struct sockaddr_in from = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in to = from;
+	struct ccs_wire_message m = {
+		.header = { .type = CCS_WIRE_HELLO, .incarnation = 1ull << 32, .sequence = 1 },
+		.hello.lease_ms = 1000,
+	};
+	const int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	const struct ccs_agent_totals *totals = &r->agent[NP]->totals;
+	uint8_t data[CCS_WIRE_MAX + CCS_WIRE_TAG];
+	size_t len;
+
+	assert_int_equal(bind(fd, (const struct sockaddr *)&from, sizeof(from)), 0);
+	assert_int_equal(inet_pton(AF_INET, r->address[NP], &to.sin_addr), 1);
+	to.sin_port = htons(r->port);
+	len = ccs_wire_encode(&m, data);
+	assert_int_equal(sendto(fd, data, len, 0, (struct sockaddr *)&to, sizeof(to)), len);
+	rig_settle(r);
+	assert_int_equal(totals->refused[CCS_REFUSED_PORT], 1);
+	rig_stop(r, NP);
+	assert_int_equal(open_text(HEX "\n"), 0);
+	r->config[NP].auth = &auth;
+	rig_start(r, NP);
+	totals = &r->agent[NP]->totals;
+	assert_int_equal(sendto(fd, data, len, 0, (struct sockaddr *)&to, sizeof(to)), len);
+	auth.tag(auth.arg, &peer, 0, data, len, data + len);
+	assert_int_equal(sendto(fd, data, len + CCS_WIRE_TAG, 0, (struct sockaddr *)&to, sizeof(to)),
+			 len + CCS_WIRE_TAG);
+	rig_settle(r);
+	assert_int_equal(totals->refused[CCS_REFUSED_PORT], 0);
+	assert_int_equal(totals->refused[CCS_REFUSED_AUTH], 1);
+	assert_int_equal(totals->hellos_received, 1);
+	close(fd);
+	rig_stop(r, NP);
+	auth_close(&auth);
+}
+
 static void nothing_is_sent_to_a_peer_without_a_key(void **state)
 {
 	struct ccs_agent_auth of = { 0 };
@@ -400,8 +469,11 @@ int main(void)
 		cmocka_unit_test(every_key_of_a_list_is_accepted_and_the_marked_one_is_sent),
 		cmocka_unit_test(the_keys_of_the_longest_prefix_serve_a_peer),
 		cmocka_unit_test(wrong_lists_are_refused),
+		cmocka_unit_test(a_key_for_each_host_is_found),
 		cmocka_unit_test(a_bad_file_leaves_the_keys_as_they_are),
 		cmocka_unit_test_setup_teardown(keys_rotate_without_losing_a_message_or_a_lease,
+						rig_setup, rig_teardown),
+		cmocka_unit_test_setup_teardown(with_a_key_the_source_port_does_not_matter,
 						rig_setup, rig_teardown),
 		cmocka_unit_test_setup_teardown(nothing_is_sent_to_a_peer_without_a_key, rig_setup,
 						rig_teardown),

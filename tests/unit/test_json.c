@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "seed.h"
 
 static char *text;
@@ -76,6 +77,9 @@ static const struct { const char *in, *out; } utf8[] = {
 	{ "\xed\xa0\x80", "\\ufffd\\ufffd\\ufffd" },       /* surrogate */
 	{ "\xf4\x90\x80\x80", "\\ufffd\\ufffd\\ufffd\\ufffd" }, /* above U+10FFFF */
 	{ "\x1f \x7f", "\\u001f \\u007f" },
+	{ "\xc2\x9b" "31m\xc2\xa0", "\\u009b31m\xc2\xa0" },       /* CSI of ECMA-48 */
+	{ "a\xe2\x80\xae" "b", "a\\u202eb" },                /* right-to-left override */
+	{ "\xf3\xa0\x81\x81", "\\udb40\\udc41" },           /* a tag character */
 };
 
 static void strings_are_valid_utf8(void **state)
@@ -91,6 +95,28 @@ static void strings_are_valid_utf8(void **state)
 	strcat(want, "\n]\n");
 	assert_true(ccs_json_finish(&j));
 	assert_string_equal(text, want);
+}
+
+static void text_is_printable(void **state)
+{
+	static const struct { const char *in, *keep, *out; } cases[] = {
+		{ "plain \xc3\xa9\xe2\x82\xac\xf0\x9f\x99\x82", "", "plain \xc3\xa9\xe2\x82\xac\xf0\x9f\x99\x82" },
+		{ "\033[31m\a\x7f", "", "?[31m??" },
+		{ "a\nb\tc", "\n", "a\nb?c" },
+		{ "\xc2\x9b" "31m\xc2\x9d" "0;t\xc2\x9c", "", "?31m?0;t?" },
+		{ "\x9b" "31m\xff", "", "?31m?" },
+		{ "a\xd8\x9c\xe2\x80\xae\xe2\x81\xa6\xef\xbb\xbf" "b", "", "a????b" },
+		{ "\xc2\x80\xc2\x9f\xc2\xa0\xc2\xad", "", "??\xc2\xa0?" },
+		{ "\xf3\xa0\x80\x81\xe2\x80\xa8", "", "??" },
+		{ "\xe2\x80", "", "??" },
+		{ "", "", "" },
+	};
+	char text_of[64];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		strcpy(text_of, cases[i].in);
+		assert_string_equal(ccs_make_printable(text_of, cases[i].keep), cases[i].out);
+	}
 }
 
 static void numbers_read_back(void **state)
@@ -192,6 +218,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(everything, open_stream, close_stream),
 		cmocka_unit_test_setup_teardown(strings_are_valid_utf8, open_stream, close_stream),
+		cmocka_unit_test(text_is_printable),
 		cmocka_unit_test_setup_teardown(numbers_read_back, open_stream, close_stream),
 		cmocka_unit_test_setup_teardown(misuse_is_harmless, open_stream, close_stream),
 		cmocka_unit_test(a_write_error_is_reported),

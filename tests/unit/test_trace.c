@@ -80,7 +80,7 @@ static void check_header_is_written(void)
 	FILE *f = fopen(path, "r");
 
 	assert_non_null(f);
-	fread(text, 1, sizeof(text) - 1, f);
+	assert_true(fread(text, 1, sizeof(text) - 1, f) > 0);
 	fclose(f);
 	assert_string_equal(text, "# a test\n" CCS_TRACE_HEADER);
 }

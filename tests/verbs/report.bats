@@ -151,6 +151,12 @@ refused() {
 	refused "$report" 'not permitted'
 	CCSHIM_TRACE=$report CCSHIM_LOG_FILE=$report CCSHIM_LOG_LEVEL=info traffic live
 	[ ! -e "$BATS_TEST_TMPDIR/victim" ]
+	mkdir "$BATS_TEST_TMPDIR/dir"
+	ln -s "$BATS_TEST_TMPDIR/dir" "$BATS_TEST_TMPDIR/way"
+	chown -h nobody "$BATS_TEST_TMPDIR/way"
+	CCSHIM_TRACE=$BATS_TEST_TMPDIR/way/t CCSHIM_LOG_FILE=$BATS_TEST_TMPDIR/way/l CCSHIM_LOG_LEVEL=info \
+		CCSHIM_REPORT=$BATS_TEST_TMPDIR/way/r traffic live
+	[ -z "$(ls "$BATS_TEST_TMPDIR/dir")" ]
 	chown -h "$EUID" "$report"
 	CCSHIM_LOG_FILE=$report CCSHIM_LOG_LEVEL=info traffic live
 	[ -s "$BATS_TEST_TMPDIR/victim" ]

@@ -321,5 +321,11 @@ alone() {
 	printf '\033[31m' | dd of="$file" bs=1 seek="$at" conv=notrunc status=none
 	run -0 "$ccshim" stat -p "$pid"
 	[[ $output == *"?[31mons"* && $output != *$'\033'* ]]
+	# C1 controls and a bidirectional override, in all that is printed.
+	printf '\xc2\x9b\xe2\x80\xae' | dd of="$file" bs=1 seek="$at" conv=notrunc status=none
+	for print in "stat -p $pid" "stat -p $pid --json" "stat --prometheus" "set --all --show"; do
+		run "$ccshim" $print
+		[[ $output != *$'\xc2\x9b'* && $output != *$'\xe2\x80\xae'* ]] || { echo "$print: $output"; false; }
+	done
 	end
 }

@@ -2,6 +2,7 @@
 /* ccshim SUBCOMMAND: dispatch. */
 #include "config.h"
 #include "tools/ccshim/shared/ccshim.h"
+#include "tools/ccshim/shared/terminal.h"
 
 #include <string.h>
 
@@ -36,7 +37,10 @@ static int print_help(void)
 	FOR_EACH_COMMAND(c)
 		printf("  %-8s %s\n", c->name, c->doc);
 	printf("\n  -h, --help     this text; 'ccshim SUBCOMMAND -h' for more\n"
-	       "  -V, --version  the version\n");
+	       "  -V, --version  the version\n\n");
+	terminal_print(stdout, "", "Report vulnerabilities in private%s%s", *CCS_SECURITY_CONTACT ? " to " :
+		       ": this build has no address; ask whom you got it from",
+		       CCS_SECURITY_CONTACT);
 	return EXIT_OK;
 }
 

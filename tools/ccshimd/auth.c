@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #ifndef HAVE_LIBSODIUM
 
@@ -39,22 +41,34 @@ _Static_assert(CCS_WIRE_TAG >= crypto_generichash_BYTES_MIN &&
 
 enum { SENDING = -1 };
 
+static int compare_address(const void *address, const void *key)
+{
+	return memcmp(address, ((const struct key *)key)->prefix.address.b, sizeof(struct ccs_address));
+}
+
+/* The first key of the longest prefix that covers the peer; NULL: not found. */
+static const struct key *first_key(const struct keys *ks, const struct ccs_address *peer)
+{
+	const struct key *k = bsearch(peer->b, ks->key, ks->hosts, sizeof(*k), compare_address);
+
+	while (k && k > ks->key && ccs_address_equal(&k[-1].prefix.address, peer) && k[-1].prefix.bits == 128)
+		k--;
+	for (unsigned i = ks->hosts; !k && i < ks->n; i++)
+		if (ccs_prefix_covers(&ks->key[i].prefix, peer))
+			k = &ks->key[i];
+	return k;
+}
+
 /* The key of a peer with that id, or the key to send with; NULL: not found. */
 static const struct key *find_key(const struct keys *ks, const struct ccs_address *peer, int id)
 {
-	const struct key *found = NULL;
-	unsigned longest = 0;
+	const struct key *first = first_key(ks, peer);
 
-	for (const struct key *k = ks->key; k < ks->key + ks->n; k++) {
-		if (k->prefix.bits < longest || !ccs_prefix_covers(&k->prefix, peer))
-			continue;
-		if (k->prefix.bits > longest)
-			found = NULL;
-		longest = k->prefix.bits;
+	for (const struct key *k = first; k && k < ks->key + ks->n && k->prefix.bits == first->prefix.bits &&
+	     ccs_address_equal(&k->prefix.address, &first->prefix.address); k++)
 		if (id == SENDING ? k->sends : k->id == id)
-			found = k;
-	}
-	return found;
+			return k;
+	return NULL;
 }
 
 static int select_key(void *arg, const struct ccs_address *peer)

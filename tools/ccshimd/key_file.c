@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FILE_MAX = 16384, PROBLEM = 128 };
+enum { FILE_MAX = 1 << 21, PROBLEM = 128 };
 
 static const char digits[] = "0123456789abcdefABCDEF";
 
@@ -140,33 +140,64 @@ static const char *parse_line(struct key *k, char *line)
 	return NULL;
 }
 
-static bool has_same_prefix(const struct key *a, const struct key *b)
+/* The bits of the address beyond the prefix become 0. */
+static void mask(struct ccs_prefix *p)
 {
-	return a->prefix.bits == b->prefix.bits &&
-	       ccs_prefix_covers(&a->prefix, &b->prefix.address);
+	for (unsigned bit = p->bits; bit < 8 * sizeof(p->address.b); bit++)
+		p->address.b[bit / 8] &= (uint8_t)~(0x80 >> bit % 8);
 }
 
-/* Compare a key with the others for the same peers. */
-static const char *check_key(const struct keys *ks, struct key *k)
+/* Longer prefixes first, so that the first prefix that covers an address is the longest. */
+static int compare_keys(const void *x, const void *y)
 {
-	unsigned same = 0, sending = 0;
+	const struct key *a = x, *b = y;
+	const int order = memcmp(a->prefix.address.b, b->prefix.address.b, sizeof(a->prefix.address.b));
 
-	for (const struct key *other = ks->key; other < ks->key + ks->n; other++) {
-		if (!has_same_prefix(k, other))
-			continue;
-		if (other != k && other->id == k->id)
+	if (a->prefix.bits != b->prefix.bits)
+		return a->prefix.bits > b->prefix.bits ? -1 : 1;
+	return order ? order : a->line < b->line ? -1 : a->line > b->line;
+}
+
+/* Check the keys from `first` to `end`, which have one prefix. Returns what is wrong, or NULL. */
+static const char *check_group(struct key *first, const struct key *end)
+{
+	bool used[UINT8_MAX + 1] = { false };
+	unsigned sending = 0;
+
+	for (const struct key *k = first; k < end; k++) {
+		if (used[k->id])
 			return "another key has the same ID and prefix: give it another ID";
-		same++;
-		sending += other->sends;
+		used[k->id] = true;
+		sending += k->sends;
 	}
-	if (same == 1)
-		k->sends = true;
+	if (end == first + 1)
+		first->sends = true;
 	else if (sending != 1)
 		return "several keys have the same prefix: mark one of them with send";
 	return NULL;
 }
 
-/* Returns what is wrong in which line, or NULL. */
+/* Sort the keys, and check those for the same peers. Returns what is wrong first in the file, or NULL. */
+static const char *check_keys(struct keys *ks, unsigned *line)
+{
+	const char *why = NULL, *wrong;
+	struct key *next;
+
+	qsort(ks->key, ks->n, sizeof(*ks->key), compare_keys);
+	for (struct key *k = ks->key; k < ks->key + ks->n; k = next) {
+		for (next = k; next < ks->key + ks->n && next->prefix.bits == k->prefix.bits &&
+		     ccs_address_equal(&next->prefix.address, &k->prefix.address); next++)
+			ks->hosts += k->prefix.bits == 128;
+		wrong = check_group(k, next);
+		if (wrong && (!why || k->line < *line)) {
+			why = wrong;
+			*line = k->line;
+		}
+	}
+	return why;
+}
+
+/* Returns what is wrong in which line, or NULL. There is place for as many keys as lines. */
 static const char *parse_list(struct keys *ks, char *text, unsigned *line)
 {
 	const char *why = NULL;
@@ -178,14 +209,13 @@ static const char *parse_list(struct keys *ks, char *text, unsigned *line)
 		if (*text == '\0' || *text == '#')
 			continue;
 		if (ks->n == KEYS_MAX)
-			return "there are more than 64 keys";
+			return "there are more than 16384 keys";
 		ks->key[ks->n] = (struct key){ .line = *line };
-		why = parse_line(&ks->key[ks->n++], text);
+		why = parse_line(&ks->key[ks->n], text);
+		mask(&ks->key[ks->n++].prefix);
 	}
-	for (unsigned i = 0; !why && i < ks->n; i++) {
-		*line = ks->key[i].line;
-		why = check_key(ks, &ks->key[i]);
-	}
+	if (!why)
+		why = check_keys(ks, line);
 	return !why && !ks->n ? "it contains no key" : why;
 }
 
@@ -199,7 +229,6 @@ static int parse(struct keys *ks, char *text, size_t len, const char *file, char
 	unsigned line = 0;
 	const char *why;
 
-	ks->n = 0;
 	if (!is_list(text)) {
 		why = parse_single(ks, text, len);
 		return why ? complain(err, errlen, file, why) : 0;
@@ -211,37 +240,60 @@ static int parse(struct keys *ks, char *text, size_t len, const char *file, char
 	return complain(err, errlen, file, problem);
 }
 
-static int read_text(int fd, char text[FILE_MAX + 1], size_t *len, const char *file, char *err,
-		     size_t errlen)
+/* In memory for secrets; NULL with an error text. */
+static char *read_text(int fd, size_t *len, const char *file, char *err, size_t errlen)
 {
-	const ssize_t n = read(fd, text, FILE_MAX + 1); /* reads a regular file as a whole */
+	struct stat s;
+	char *text = NULL;
+	ssize_t n;
 
-	if (n < 0)
-		return complain(err, errlen, file, strerror(errno));
-	if (n > FILE_MAX)
-		return complain(err, errlen, file, "it is longer than 16384 bytes");
+	if (fstat(fd, &s) || s.st_size > FILE_MAX) {
+		complain(err, errlen, file, "it is longer than 2097152 bytes");
+		return NULL;
+	}
+	text = sodium_malloc((size_t)s.st_size + 1);
+	n = text ? read(fd, text, (size_t)s.st_size) : -1; /* reads a regular file as a whole */
+	if (n < 0) {
+		complain(err, errlen, file, strerror(errno));
+		sodium_free(text);
+		return NULL;
+	}
 	text[n] = '\0';
 	*len = (size_t)n;
-	return 0;
+	return text;
+}
+
+static struct keys *allocate(const char *text)
+{
+	size_t lines = 1;
+	struct keys *ks;
+
+	for (const char *p = text; (p = strchr(p, '\n')) && lines < KEYS_MAX; p++)
+		lines++;
+	ks = sodium_malloc(sizeof(*ks) + lines * sizeof(*ks->key));
+	if (ks)
+		ks->n = ks->hosts = 0;
+	return ks;
 }
 
 struct keys *key_file_read(const char *file, char *err, size_t len)
 {
 	const int fd = open_private(file, err, len);
-	struct keys *ks = fd < 0 ? NULL : sodium_malloc(sizeof(*ks));
-	char *text = ks ? sodium_malloc(FILE_MAX + 1) : NULL;
+	struct keys *ks = NULL;
+	char *text;
 	size_t n;
 
-	if (fd >= 0 && !text)
+	if (fd < 0)
+		return NULL;
+	text = read_text(fd, &n, file, err, len);
+	close(fd);
+	if (text && !(ks = allocate(text)))
 		complain(err, len, file, strerror(ENOMEM));
-	if (!text || read_text(fd, text, &n, file, err, len) ||
-	    parse(ks, text, n, file, err, len)) {
+	if (ks && parse(ks, text, n, file, err, len)) {
 		sodium_free(ks);
 		ks = NULL;
 	}
 	sodium_free(text);
-	if (fd >= 0)
-		close(fd);
 	return ks;
 }
 

@@ -17,7 +17,7 @@
 
 #include "agent/host/address.h"
 
-enum { KEY_MIN = 16, KEY_MAX = 64, KEYS_MAX = 64 };
+enum { KEY_MIN = 16, KEY_MAX = 64, KEYS_MAX = 16384 };
 
 struct key {
 	uint8_t id;
@@ -31,7 +31,8 @@ struct key {
 /* In memory that is not swapped and not included in core dumps. */
 struct keys {
 	unsigned n;
-	struct key key[KEYS_MAX];
+	unsigned hosts;                  /* the first keys: for one address each, in its order */
+	struct key key[];
 };
 
 /*

@@ -22,6 +22,7 @@
 #include "tools/common/capabilities.h"
 #include "ccshimd.h"
 #include "auth.h"
+#include "derive.h"
 #include "displace.h"
 #include "filter.h"
 #include "inherit.h"
@@ -34,7 +35,7 @@ struct ccshimd {
 	const char *interface[LIST], *address[LIST], *switches[LIST];
 	struct ccs_agent_capacity capacity[LIST];
 	struct ccs_agent_publication publication[LIST];
-	const char *key_file;
+	const char *key_file, *derive, *hosts;
 	struct ccs_agent_auth auth;
 	struct ccs_netlink owner;
 	struct ccs_live_qps qps;
@@ -59,6 +60,9 @@ static void help(void)
 	       "  --address ADDRESS  serve only this address; may be repeated (all)\n"
 	       "  --no-capture       send no CNPs, only receive them; needs no privilege\n"
 	       "  --key-file FILE    accept only agents that share a key; SIGHUP reloads it\n"
+	       "  --derive ADDRESS   print the key file of the host with this address, with a key\n"
+	       "                     for each pair of hosts, derived from that of --key-file\n"
+	       "  --hosts FILE       for --derive: a line for each host with its addresses\n"
 	       "  --verify HOW       kernel: a process may register only queue pairs that it\n"
 	       "                     owns; none: any (kernel)\n"
 	       "  --no-telemetry     do not measure links on which data arrive\n"
@@ -166,7 +170,7 @@ static int set_verify(struct ccshimd *d, const char *text)
 
 enum { OPT_SOCKET = 256, OPT_PORT, OPT_INTERVAL, OPT_DSCP, OPT_INTERFACE, OPT_ADDRESS,
        OPT_NO_CAPTURE, OPT_KEY_FILE, OPT_VERIFY, OPT_NO_TELEMETRY, OPT_CAPACITY, OPT_SWITCH,
-       OPT_PUBLISH, OPT_STATUS };
+       OPT_PUBLISH, OPT_DERIVE, OPT_HOSTS, OPT_STATUS };
 
 static const struct option options[] = {
 	{ "socket", required_argument, NULL, OPT_SOCKET },
@@ -177,6 +181,8 @@ static const struct option options[] = {
 	{ "address", required_argument, NULL, OPT_ADDRESS },
 	{ "no-capture", no_argument, NULL, OPT_NO_CAPTURE },
 	{ "key-file", required_argument, NULL, OPT_KEY_FILE },
+	{ "derive", required_argument, NULL, OPT_DERIVE },
+	{ "hosts", required_argument, NULL, OPT_HOSTS },
 	{ "verify", required_argument, NULL, OPT_VERIFY },
 	{ "no-telemetry", no_argument, NULL, OPT_NO_TELEMETRY },
 	{ "capacity", required_argument, NULL, OPT_CAPACITY },
@@ -199,6 +205,8 @@ static int parse_option(struct ccshimd *d, int option)
 	case OPT_ADDRESS: return append("address", d->address, &d->config.naddresses, optarg);
 	case OPT_NO_CAPTURE: d->config.capture = false; return 0;
 	case OPT_KEY_FILE: d->key_file = optarg; return 0;
+	case OPT_DERIVE: d->derive = optarg; return 0;
+	case OPT_HOSTS: d->hosts = optarg; return 0;
 	case OPT_VERIFY: return set_verify(d, optarg);
 	case OPT_NO_TELEMETRY: d->config.telemetry = false; return 0;
 	case OPT_CAPACITY: return append_capacity(d, optarg);
@@ -394,6 +402,20 @@ static int serve(struct ccshimd *d)
 	return EXIT_SUCCESS;
 }
 
+static int print_derived(const struct ccshimd *d)
+{
+	char err[512];
+
+	if (!d->key_file || !d->hosts) {
+		agent_error("--derive needs --key-file, the site's keys, and --hosts");
+		return 2;
+	}
+	if (derive_keys(d->key_file, d->hosts, d->derive, err, sizeof(err)) == 0)
+		return agent_flush_stdout();
+	agent_error("%s", err);
+	return EXIT_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
 	/* Static, so that a leak checker finds the memory of its options at the end. */
@@ -416,5 +438,5 @@ int main(int argc, char **argv)
 		fputs("Try 'ccshimd -h'.\n", stderr);
 		return 2;
 	}
-	return d.status ? agent_print_status(d.config.socket) : serve(&d);
+	return d.derive ? print_derived(&d) : d.status ? agent_print_status(d.config.socket) : serve(&d);
 }

@@ -8,15 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 void agent_error(const char *fmt, ...)
 {
+	char text[8192];
 	va_list ap;
 
-	fputs("ccshimd: ", stderr);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	putc('\n', stderr);
+	fprintf(stderr, "ccshimd: %s\n", ccs_make_printable(text, "\n"));
 }
 
 int agent_flush_stdout(void)

@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/text.h"
+
 extern char **environ;
 
 static bool ends_in(const char *file, const char *suffix)
@@ -38,11 +40,15 @@ void gnuplot_begin(FILE *script, const char *file, unsigned width, unsigned heig
 
 void gnuplot_quote(FILE *script, const char *text)
 {
-	putc('"', script);
-	for (; *text; text++) {
-		const unsigned char c = (unsigned char)*text;
+	unsigned len;
 
-		putc(c == '"' || c == '\\' || c == '`' ? '\'' : c < ' ' || c == 0x7f ? '?' : c, script);
+	putc('"', script);
+	for (; *text; text += len ? len : 1) {
+		len = ccs_printable_len(text);
+		if (!len || strchr("\"\\`", *text))
+			putc(len ? '\'' : '?', script);
+		else
+			fwrite(text, 1, len, script);
 	}
 	putc('"', script);
 }

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/text.h"
+
 static const char *command;
 
 void die_in_command(const char *name)
@@ -15,9 +17,10 @@ void die_in_command(const char *name)
 __attribute__((format(printf, 1, 0)))
 static void print_error(const char *format, va_list args)
 {
-	fputs("ccfabric: ", stderr);
-	vfprintf(stderr, format, args);
-	putc('\n', stderr);
+	char text[8192];
+
+	vsnprintf(text, sizeof(text), format, args);
+	fprintf(stderr, "ccfabric: %s\n", ccs_make_printable(text, "\n"));
 }
 
 void die(const char *format, ...)

@@ -6,6 +6,7 @@
 
 #include "agent/agent.h"
 #include "agent/host/address.h"
+#include "agent/host/gids.h"
 #include "agent/host/hash_index.h"
 #include "agent/host/netlink.h"
 #include "agent/host/nic_counters.h"
@@ -196,6 +197,7 @@ struct ccs_np_flow {
 
 enum ccs_refusal {
 	CCS_REFUSED_PORT,                /* not from the port of agents */
+	CCS_REFUSED_ADDRESS,             /* not to an address of an RDMA device */
 	CCS_REFUSED_GARBAGE,
 	CCS_REFUSED_VERSION,
 	CCS_REFUSED_TYPE,
@@ -271,6 +273,7 @@ struct ccs_agent {
 	struct ccs_address address[CCS_AGENT_ADDRESSES]; /* config.naddresses of them */
 	struct ccs_udp *udp;
 	unsigned nudp;
+	struct ccs_gids gids;
 	void (*received)(struct ccs_agent *a, const struct ccs_ends *ends, const void *data,
 			 size_t len);    /* called for each datagram */
 	struct ccs_capture *capture;

@@ -14,6 +14,7 @@
 
 #include "agent/host/core.h"
 #include "agent/host/inherited.h"
+#include "agent/net/send_error.h"
 #include "base/os.h"
 
 enum { OUTBOX = 32, INBOX = 32, ROUNDS = 8, DATAGRAM = CCS_WIRE_MAX + CCS_WIRE_TAG,
@@ -275,17 +276,39 @@ static struct ccs_udp *socket_for(struct ccs_agent *a, const struct ccs_address 
 	return NULL;
 }
 
-static void count_send_error(struct ccs_agent *a, const union any_address *to)
+/* The source and destination of a datagram that waits in the outbox. */
+static struct ccs_ends read_outgoing(const struct datagram *l)
+{
+	const struct cmsghdr *c = (const struct cmsghdr *)(const void *)l->control;
+	struct ccs_ends ends = { 0 };
+	struct in6_pktinfo v6;
+	struct in_pktinfo v4;
+
+	if (l->peer.sa.sa_family == AF_INET) {
+		memcpy(&v4, CMSG_DATA(c), sizeof(v4));
+		ends.local = ccs_address_of_v4(&v4.ipi_spec_dst);
+		ends.remote = ccs_address_of_v4(&l->peer.in.sin_addr);
+	} else {
+		memcpy(&v6, CMSG_DATA(c), sizeof(v6));
+		ends.local = ccs_address_of(&v6.ipi6_addr);
+		ends.remote = ccs_address_of(&l->peer.in6.sin6_addr);
+	}
+	return ends;
+}
+
+static void count_send_error(struct ccs_agent *a, const struct datagram *l)
 {
 	const int saved = errno;
-	struct ccs_address address;
-	char text[INET6_ADDRSTRLEN];
+	const struct ccs_ends ends = read_outgoing(l);
+	char local[INET6_ADDRSTRLEN], remote[INET6_ADDRSTRLEN], remedy[256];
 
-	address = to->sa.sa_family == AF_INET ? ccs_address_of_v4(&to->in.sin_addr)
-					      : ccs_address_of(&to->in6.sin6_addr);
 	a->totals.send_failed++;
-	ccs_agent_warn(a, CCS_AGENT_WARN_SEND, "cannot send to the agent at %s: %s",
-		      ccs_address_text(&address, text), strerror(saved));
+	if (!ccs_agent_warning_due(a, CCS_AGENT_WARN_SEND))
+		return;
+	ccs_send_error_explain(a, &ends, remedy, sizeof(remedy));
+	ccs_agent_warn(a, CCS_AGENT_WARN_SEND, "cannot send from %s to the agent at %s: %s; %s",
+		       ccs_address_text(&ends.local, local), ccs_address_text(&ends.remote, remote),
+		       strerror(saved), remedy);
 }
 
 /* An error concerns one datagram only: continue with the next datagram. */
@@ -312,7 +335,7 @@ static void flush_socket(struct ccs_agent *a, struct ccs_udp *u)
 		if (n > 0) {
 			done += (unsigned)n;
 		} else if (errno != EINTR) {
-			count_send_error(a, &u->out[done].peer);
+			count_send_error(a, &u->out[done]);
 			done++;
 		}
 	}
@@ -418,15 +441,27 @@ static bool read_ends(const struct msghdr *h, const union any_address *from,
 	return true;
 }
 
-/* An agent sends from the port that it has: so no user of its host can send in its place. */
+/* An agent sends from the port that it has: so no user of its host can send in its place. A key
+ * proves more, also of a message whose port NAT has changed. */
 static bool is_from_agent(struct ccs_agent *a, const union any_address *from)
 {
 	const uint16_t port = from->sa.sa_family == AF_INET ? from->in.sin_port
 							    : from->in6.sin6_port;
 
-	if (port == htons(a->config.port))
+	if (port == htons(a->config.port) || a->config.auth)
 		return true;
 	a->totals.refused[CCS_REFUSED_PORT]++;
+	return false;
+}
+
+/* Without a key the agent does not answer networks without RDMA, to which peers send nothing. The
+ * agent of a switch reports from any of its addresses. */
+static bool is_for_rdma(struct ccs_agent *a, const struct ccs_address *local)
+{
+	if (a->config.auth || a->config.naddresses || a->config.npublications ||
+	    ccs_gids_admit(&a->gids, a->counters.sysfs, local, ccs_agent_now(a)))
+		return true;
+	a->totals.refused[CCS_REFUSED_ADDRESS]++;
 	return false;
 }
 
@@ -442,7 +477,7 @@ static void udp_ready(struct ccs_agent *a, struct ccs_source *s)
 			a->totals.messages_marked += is_marked(&in.h[i].msg_hdr);
 			if (is_from_agent(a, &in.datagram[i].peer) &&
 			    read_ends(&in.h[i].msg_hdr, &in.datagram[i].peer, &ends) &&
-			    ccs_address_is_unicast(&ends.local))
+			    ccs_address_is_unicast(&ends.local) && is_for_rdma(a, &ends.local))
 				a->received(a, &ends, in.datagram[i].data, in.h[i].msg_len);
 		}
 	}

@@ -11,11 +11,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/document.h"
 #include "base/json.h"
+#include "base/os.h"
 #include "base/probe.h"
 #include "config/filename.h"
 #include "config/job.h"
@@ -235,31 +237,56 @@ static void warn_of_replacement(const char *name, const struct stat *st)
 			"report is replaced; with %%p in the name each process has its own file", name);
 }
 
+/* A new file with a name that cannot be guessed, for its user alone. -1 and errno. */
+static int create_temp(int dir, const char *base, char *temp, size_t len)
+{
+	uint32_t random;
+
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		return -1;
+	snprintf(temp, len, "%s.%08" PRIx32, base, random);
+	return openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+}
+
 /*
  * A regular file is replaced by rename(), so that a reader never sees a partial report. Another
  * kind of file (/dev/null, /dev/stderr, a pipe) must not be replaced.
  */
-static bool write_report(const char *name)
+static bool replace_file(int dir, const char *name, const char *base)
 {
+	char temp[CCS_FILENAME_MAX + 16];
 	struct stat st;
-	const bool exists = lstat(name, &st) == 0;
-	char temp[CCS_FILENAME_MAX + 8];
+	const bool exists = fstatat(dir, base, &st, AT_SYMLINK_NOFOLLOW) == 0;
 	int error, fd;
 
 	if (exists && !S_ISREG(st.st_mode))
 		return write_file(ccs_filename_open(name, O_CREAT | O_TRUNC));
 	if (exists)
 		warn_of_replacement(name, &st);
-	snprintf(temp, sizeof(temp), "%s.XXXXXX", name);
-	fd = mkostemp(temp, O_CLOEXEC);
+	fd = create_temp(dir, base, temp, sizeof(temp));
 	if (fd < 0)
 		return false;
-	if (write_file(fd) && rename(temp, name) == 0)
+	if (write_file(fd) && renameat(dir, temp, dir, base) == 0)
 		return true;
 	error = errno;
-	unlink(temp);
+	unlinkat(dir, temp, 0);
 	errno = error;
 	return false;
+}
+
+static bool write_report(const char *name)
+{
+	const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
+	char path[CCS_FILENAME_MAX] = ".";
+	bool ok;
+	int dir;
+
+	if (slash)
+		snprintf(path, sizeof(path), "%.*s", (int)(base - name), name);
+	dir = ccs_open_path(path, O_PATH | O_DIRECTORY);
+	ok = dir >= 0 && replace_file(dir, name, base);
+	ccs_close(dir);
+	return ok;
 }
 
 void ccs_report_write(void)

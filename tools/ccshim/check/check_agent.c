@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Checks that the host agent runs and works, if the algorithm needs one. */
 #include <errno.h>
+#include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
 #include <linux/capability.h>
+#include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "config/agent_place.h"
 #include "tools/common/ask_agent.h"
+#include "tools/ccshim/shared/preload.h"
 #include "tools/common/capabilities.h"
+#include "tools/common/installed.h"
 #include "check.h"
 
 /* The value of a member of the outermost object of the status: the text after "key": */
@@ -22,6 +28,57 @@ static const char *find_member(const char *status, const char *key)
 
 	at = strstr(status, line);
 	return at ? at + n : "";
+}
+
+/* Whether this host forwards packets, as for containers. */
+static bool forwards(void)
+{
+	FILE *f = fopen("/proc/sys/net/ipv4/ip_forward", "re");
+	const int c = f ? getc(f) : '0';
+
+	if (f)
+		fclose(f);
+	return c == '1';
+}
+
+/* Users' sockets and containers can send in the place of this host. The path of the script, which
+ * needs root, as does reading the rules. */
+static void report_firewall(struct check *c)
+{
+	char dir[PATH_MAX], path[PATH_MAX + 32], moved[PATH_MAX], *const argv[] = { path, (char *)"check", NULL };
+	posix_spawn_file_actions_t null;
+	int status = -1;
+	pid_t pid;
+
+	if (preload_build_dir(dir, sizeof(dir)))
+		snprintf(path, sizeof(path), "%stools/ccshim/ccshim-firewall", dir);
+	else
+		snprintf(path, sizeof(path), "%s/ccshim-firewall",
+			 installed_path(CCS_PKGLIBEXECDIR, moved, sizeof(moved)));
+	posix_spawn_file_actions_init(&null);
+	posix_spawn_file_actions_addopen(&null, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+	posix_spawn_file_actions_addopen(&null, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+	if (posix_spawn(&pid, path, &null, NULL, argv, environ) == 0)
+		waitpid(pid, &status, 0);
+	posix_spawn_file_actions_destroy(&null);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		check_report(c, CHECK_OK, "firewall", NULL, "users and containers cannot send in the place of "
+			  "this host");
+	else if (WIFEXITED(status) && WEXITSTATUS(status) == 1)
+		check_report(c, forwards() ? CHECK_WARN : CHECK_OK, "firewall", "apply the rules of ccshimd(8): ccshim-firewall apply",
+			  "users, and containers behind NAT, can send marks and messages in the place of this host");
+}
+
+/* Messages that did not come from the agents' port. */
+static void report_ports(struct check *c, const char *status)
+{
+	const char *refused = strstr(status, "\"refused\": {"), *port = refused ? strstr(refused, "\"port\": ") : NULL;
+	const unsigned long long n = port ? strtoull(port + strlen("\"port\": "), NULL, 10) : 0;
+
+	if (n)
+		check_report(c, CHECK_WARN, "ports", "keep NAT from the agents' UDP port (ccshim-firewall apply on "
+			  "the sending hosts), or use a key", "%llu messages were refused, as they did not come from "
+			  "the agents' UDP port: NAT changed it, or programs of users sent them", n);
 }
 
 static void report_status(struct check *c, const char *socket, const char *status)
@@ -91,9 +148,13 @@ void check_agent(struct check *c, const struct ccs_options *o)
 	}
 	snprintf(path, sizeof(path), "%s%s", c->root, o->agent);
 	status = ask_agent(path);
-	if (status)
+	if (status) {
 		report_status(c, path, status);
-	else
+		report_ports(c, status);
+		if (!geteuid() && !*c->root)
+			report_firewall(c);
+	} else {
 		report_missing(c, path, o->agent_thread, errno);
+	}
 	free(status);
 }

@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
+#include "base/text.h"
+
 void doctor_add_figure(struct doctor_finding *f, bool is_counter, double value, const char *fmt, ...)
 {
 	struct doctor_figure *to = &f->figure[f->figures];
@@ -19,14 +21,6 @@ void doctor_add_figure(struct doctor_finding *f, bool is_counter, double value, 
 	va_end(ap);
 }
 
-/* Names of programs and recorded devices may contain anything. */
-static void clean(char *text)
-{
-	for (; *text; text++)
-		if ((unsigned char)*text < ' ' || *text == 0x7f)
-			*text = '?';
-}
-
 void doctor_report(struct doctor *d, const struct doctor_finding *f)
 {
 	struct doctor_finding *more = realloc(d->finding, (d->findings + 1) * sizeof(*more));
@@ -35,10 +29,10 @@ void doctor_report(struct doctor *d, const struct doctor_finding *f)
 		return;
 	d->finding = more;
 	more[d->findings] = *f;
-	clean(more[d->findings].where);
-	clean(more[d->findings].text);
+	ccs_make_printable(more[d->findings].where, "");
+	ccs_make_printable(more[d->findings].text, "");
 	for (unsigned i = 0; i < f->figures; i++)
-		clean(more[d->findings].figure[i].name);
+		ccs_make_printable(more[d->findings].figure[i].name, "");
 	d->findings++;
 }
 

@@ -34,9 +34,6 @@ int replay_fault(const struct replay_file *f, enum replay_column column, const c
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	for (char *p = text; *p; p++) /* a trace may contain control sequences of terminals */
-		if ((unsigned char)*p < ' ' || (unsigned char)*p >= 0x7f)
-			*p = '?';
 	tool_error(f->cmd, "%s:%lu: %s%s%s%s", f->name, f->line, named ? "column " : "",
 		   named ? columns[column] : "", named ? ": " : "", text);
 	return -1;

@@ -29,11 +29,13 @@ int serve_http(struct serve *s, const int *fd, unsigned n)
 #include <string.h>
 #include <unistd.h>
 
+#include "serve_clients.h"
+
 #ifndef MHD_HTTP_CONTENT_TOO_LARGE /* in libmicrohttpd 0.9.72 it has another name */
 #define MHD_HTTP_CONTENT_TOO_LARGE 413
 #endif
 
-enum { CONNECTIONS = 64, IDLE_S = 30 };
+enum { IDLE_S = 30 };
 
 bool serve_http_present(void)
 {
@@ -205,6 +207,7 @@ static enum MHD_Result answer(struct request *rq)
 		if (!serve_accepts_token(header(rq, "Authorization"), rq->serve->token))
 			return refuse(rq->connection, MHD_HTTP_UNAUTHORIZED,
 				      "open the address that ccshim serve has printed\n");
+		serve_clients_trust(rq->connection);
 		return routes[i].answer(rq);
 	}
 	return refuse(rq->connection, MHD_HTTP_NOT_FOUND, "there is no such page\n");
@@ -237,7 +240,8 @@ static enum MHD_Result on_request(void *serve, struct MHD_Connection *c, const c
 
 static void on_end(void *serve, struct MHD_Connection *c, void **state, enum MHD_RequestTerminationCode why)
 {
-	(void)serve, (void)c, (void)why;
+	(void)serve, (void)why;
+	serve_clients_answered(c);
 	free(*state);
 	*state = NULL;
 }
@@ -272,7 +276,8 @@ static struct MHD_Daemon *start_daemon(struct serve *s, int fd)
 {
 	return MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, on_request, s,
 				MHD_OPTION_LISTEN_SOCKET, fd,
-				MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
+				MHD_OPTION_CONNECTION_LIMIT, (unsigned)SERVE_CONNECTIONS,
+				MHD_OPTION_NOTIFY_CONNECTION, serve_clients_notify, NULL,
 				MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
 				MHD_OPTION_NOTIFY_COMPLETED, on_end, NULL, MHD_OPTION_END);
 }
@@ -287,7 +292,8 @@ static void run_daemons(struct MHD_Daemon **daemon, unsigned n)
 		fds[i] = (struct pollfd){ .events = POLLIN,
 					  .fd = MHD_get_daemon_info(daemon[i], MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd };
 	while (!quit) {
-		const struct timespec most = { .tv_sec = 1 }; /* to end idle connections */
+		const bool crowded = serve_clients_tick();
+		const struct timespec most = { .tv_sec = !crowded, .tv_nsec = crowded * 50000000L };
 		MHD_UNSIGNED_LONG_LONG ms;
 		bool at_once = false;
 

@@ -11,7 +11,8 @@
 
 #include "tools/ccshim/shared/ccshim.h"
 
-enum { BACKLOG = 32, TRIES = 20 };
+/* Clients wait in turn; where the queue is full, TCP tries again later and later. */
+enum { BACKLOG = 4096, TRIES = 20 };
 
 union address {
 	struct sockaddr any;

@@ -8,6 +8,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/text.h"
+
 enum { MIN_WIDTH = 20, MAX_WIDTH = 10000 };
 
 bool terminal_has_colour(FILE *out)
@@ -45,12 +47,18 @@ static char *find_break(char *line, size_t from, size_t width)
 	return best;
 }
 
+void terminal_replace_controls(char *text)
+{
+	ccs_make_printable(text, "\n");
+}
+
 static void print_line(FILE *out, const char *lead, char *line, size_t width)
 {
 	const size_t indent = strlen(lead);
 	size_t from = strspn(line, " "), used = 0;
 	char *end;
 
+	terminal_replace_controls(line);
 	while (width && used + strlen(line) > width &&
 	       (end = find_break(line, from, width > used ? width - used : 0))) {
 		fprintf(out, "%.*s\n%s", (int)(end - line), line, lead);
@@ -59,13 +67,6 @@ static void print_line(FILE *out, const char *lead, char *line, size_t width)
 		from = 0;
 	}
 	fprintf(out, "%s\n", line);
-}
-
-void terminal_replace_controls(char *text)
-{
-	for (; *text; text++)
-		if (((unsigned char)*text < 0x20 && *text != '\n') || *text == 0x7f)
-			*text = '?';
 }
 
 void terminal_print(FILE *out, const char *lead, const char *fmt, ...)

@@ -19,7 +19,8 @@ size_t terminal_width(FILE *out);
 
 /*
  * Print one line and its newline. On a terminal a line that is too long is broken at spaces, and
- * each further line begins with `lead`. Words are never broken. errno is preserved.
+ * each further line begins with `lead`. Words are never broken. Characters that control a
+ * terminal are replaced. errno is preserved.
  */
 void terminal_print(FILE *out, const char *lead, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -28,8 +29,7 @@ void terminal_print(FILE *out, const char *lead, const char *fmt, ...)
 void terminal_wrap(FILE *out, size_t width, const char *lead, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* Text of another user's process, which must not control the terminal: replace all control
- * characters but ends of lines. */
+/* Replace what ccs_make_printable() replaces, except ends of lines. */
 void terminal_replace_controls(char *text);
 
 #endif

@@ -7,17 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 enum { TRIES = 10 };
 
 /* -- one file ------------------------------------------------------------------ */
 
-/* It may be another user's, and is printed on a terminal: no control characters. */
+/* It may be another user's, and is printed on a terminal. */
 static void end_text(char *text, size_t len)
 {
 	text[len - 1] = '\0';
-	for (; *text; text++)
-		if ((unsigned char)*text < 0x20 || *text == 0x7f)
-			*text = '?';
+	ccs_make_printable(text, "");
 }
 
 #define END(text) end_text(text, sizeof(text))

@@ -11,6 +11,7 @@
 
 #include "base/gid.h"
 #include "base/json.h"
+#include "base/text.h"
 
 /* The labels of a series: of a process or, with qp, of a queue pair. */
 struct series {
@@ -32,8 +33,8 @@ static void print_label(FILE *f, const char *name, const char *text)
 
 	fprintf(f, "%s=\"", name);
 	for (; *text; text += len ? len : 1) {
-		len = ccs_utf8_len(text);
-		if (!len || (unsigned char)*text < ' ' || *text == 0x7f)
+		len = ccs_printable_len(text);
+		if (!len)
 			putc('?', f);
 		else
 			fprintf(f, "%s%.*s", *text == '\\' || *text == '"' ? "\\" : "", (int)len, text);

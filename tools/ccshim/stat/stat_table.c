@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/gid.h"
+#include "base/text.h"
 #include "tools/ccshim/shared/terminal.h"
 #include "tools/common/human.h"
 
@@ -52,10 +53,7 @@ struct layout {
 /* The text may contain anything: it was read from a file that another process wrote. */
 static const char *clean(char *text)
 {
-	for (char *p = text; *p; p++)
-		if ((unsigned char)*p < ' ' || *p == 0x7f)
-			*p = '?';
-	return text;
+	return ccs_make_printable(text, "");
 }
 
 static size_t __attribute__((format(printf, 3, 4)))
