@@ -273,7 +273,7 @@ static void client_ready(struct ccs_agent *a, struct ccs_source *s)
 }
 
 /* An unused entry; NULL if all are in use or the user has too many. */
-static struct ccs_client *find_unused(struct ccs_agent *a, uid_t uid)
+static struct ccs_client *find_unused(struct ccs_agent *a, uid_t uid, enum ccs_standing standing)
 {
 	struct ccs_client *unused = NULL;
 	unsigned same = 0;
@@ -285,7 +285,7 @@ static struct ccs_client *find_unused(struct ccs_agent *a, uid_t uid)
 			unused = c;
 		same += used && c->uid == uid;
 	}
-	return uid && same >= CCS_AGENT_CLIENTS_PER_UID ? NULL : unused;
+	return standing != CCS_STANDING_ADMIN && same >= CCS_AGENT_CLIENTS_PER_UID ? NULL : unused;
 }
 
 static void stop_listening(struct ccs_agent *a)
@@ -310,19 +310,22 @@ static void refuse(struct ccs_agent *a, uid_t uid, int fd)
 static void add_client(struct ccs_agent *a, int fd)
 {
 	struct ucred peer = { .uid = CCS_NO_USER };
+	enum ccs_standing standing;
 	socklen_t len = sizeof(peer);
 	struct ccs_client *c;
 
 	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len);
 	if (peer.uid == a->unmapped)
 		peer.uid = CCS_NO_USER;
-	c = find_unused(a, peer.uid);
+	standing = ccs_standing_of(fd, &peer);
+	c = find_unused(a, peer.uid, standing);
 	if (!c) {
 		refuse(a, peer.uid, fd);
 		return;
 	}
 	*c = (struct ccs_client){
 		.source = { fd, client_ready }, .pid = peer.pid, .uid = peer.uid,
+		.standing = standing,
 	};
 	a->nclients++;
 	if (ccs_agent_watch(a, &c->source))

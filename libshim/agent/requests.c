@@ -66,12 +66,12 @@ static int handle_hello(struct ccs_agent *a, struct ccs_client *c, const struct 
 }
 
 /* The text takes some milliseconds. Users whose hashes are equal share the limit. */
-static bool claim_status(struct ccs_agent *a, uid_t uid)
+static bool claim_status(struct ccs_agent *a, const struct ccs_client *c)
 {
-	uint64_t *next_ns = &a->status_ns[ccs_mix(a->salt ^ uid) % CCS_AGENT_STATUS_USERS];
+	uint64_t *next_ns = &a->status_ns[ccs_mix(a->salt ^ c->uid) % CCS_AGENT_STATUS_USERS];
 	const uint64_t now_ns = ccs_agent_now(a);
 
-	if (uid && now_ns < *next_ns)
+	if (c->standing != CCS_STANDING_ADMIN && now_ns < *next_ns)
 		return false;
 	*next_ns = now_ns + CCS_AGENT_STATUS_NS;
 	return true;
@@ -83,9 +83,9 @@ static bool send_status(struct ccs_agent *a, const struct ccs_client *c)
 	size_t len;
 	bool ok;
 
-	if (!claim_status(a, c->uid))
+	if (!claim_status(a, c))
 		return send_result(c, EAGAIN, 0);
-	text = ccs_status_text(a, c->uid, &len);
+	text = ccs_status_text(a, c, &len);
 	ok = text && send_reply(c, text, len);
 	free(text);
 	return ok;

@@ -257,6 +257,12 @@ struct rig_client rig_client(struct rig *r, int host)
 	return c;
 }
 
+void rig_set_standing(struct rig *r, int host, enum ccs_standing standing)
+{
+	for (unsigned i = 0; i < CCS_AGENT_CLIENTS; i++)
+		r->agent[host]->client[i].standing = standing;
+}
+
 void rig_hang_up(struct rig_client *c)
 {
 	close(c->fd);

@@ -88,6 +88,8 @@ static void set_user(struct rig *r, uid_t uid)
 {
 	for (unsigned i = 0; i < CCS_AGENT_CLIENTS; i++)
 		r->agent[RP]->client[i].uid = uid;
+	for (unsigned i = 0; i < CCS_AGENT_CLIENTS; i++)
+		r->agent[RP]->client[i].standing = uid ? CCS_STANDING_USER : CCS_STANDING_ADMIN;
 }
 
 /* Add flow i, to a separate peer. Returns the error. */

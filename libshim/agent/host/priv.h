@@ -9,17 +9,18 @@
 #include "agent/host/hash_index.h"
 #include "agent/host/netlink.h"
 #include "agent/host/nic_counters.h"
+#include "agent/host/standing.h"
 #include "cc/dcqcn_np.h"
 #include "feedback/shm.h"
 
 enum {
 	CCS_AGENT_CLIENTS = 1024,
-	CCS_AGENT_CLIENTS_PER_UID = 512, /* except root's */
-	CCS_AGENT_PEERS_PER_UID = 1024,  /* that its flows needed first; except root's */
+	CCS_AGENT_CLIENTS_PER_UID = 512, /* except CCS_STANDING_ADMIN */
+	CCS_AGENT_PEERS_PER_UID = 1024,  /* that its flows needed first; except CCS_STANDING_ADMIN */
 	CCS_AGENT_FLOWLESS = 2048,      /* peers that no flow of this host needs */
 	CCS_AGENT_NETWORKS = 4096,       /* hash values of networks */
 	CCS_AGENT_FLOWS = 262144,        /* limit for all clients */
-	CCS_AGENT_FLOWS_PER_UID = 131072, /* except root's */
+	CCS_AGENT_FLOWS_PER_UID = 131072, /* except CCS_STANDING_ADMIN */
 	CCS_AGENT_SAME_QP = 8,           /* slots of a user for one QP at either end: its number can
 	                                  * be reused before the agent has processed the removal */
 	CCS_AGENT_STATUS_USERS = 256,    /* hash values of users that request the status */
@@ -37,7 +38,7 @@ enum {
 #define CCS_AGENT_FIRST_RETRY_NS 5000000ull /* first retry of a HELLO before the first lease */
 #define CCS_AGENT_IDLE_NS 100000000ull /* a flow without traffic for this long is idle */
 #define CCS_AGENT_WARN_NS 3600000000000ull /* between warnings of one kind */
-#define CCS_AGENT_STATUS_NS 100000000ull /* between requests of a user for the status, except root */
+#define CCS_AGENT_STATUS_NS 100000000ull /* between requests of a user for the status, except CCS_STANDING_ADMIN */
 
 /* A descriptor that the loop waits for. */
 struct ccs_source {
@@ -178,6 +179,7 @@ struct ccs_client {
 	struct ccs_source source;        /* first: the loop passes a pointer to it */
 	pid_t pid;
 	uid_t uid;                       /* CCS_NO_USER: unknown */
+	enum ccs_standing standing;
 	bool hello_done;
 	struct ccs_shm *shm;             /* NULL: the client shares no region */
 	struct ccs_agent_flow *first;    /* of its flows */

@@ -195,7 +195,7 @@ bool ccs_peers_used_up(const struct ccs_agent *a, uid_t uid)
 	const struct ccs_peers *ps = &a->peers;
 	unsigned n = 0;
 
-	for (uint32_t i = 0; uid && i < ps->high; i++)
+	for (uint32_t i = 0; i < ps->high; i++)
 		n += ps->peer[i].serial && ps->peer[i].flows && ps->peer[i].uid == uid;
 	return n >= CCS_AGENT_PEERS_PER_UID;
 }
