@@ -19,6 +19,7 @@ tests_libtests_la_SOURCES = \
 	tests/verbs/agent.h \
 	tests/verbs/rig.c \
 	tests/verbs/rig.h \
+	tools/ccshim/shared/children.c \
 	tools/ccshim/shared/message.c \
 	tools/ccshim/serve/serve_guard.c \
 	tools/ccshim/serve/serve_listen.c \
