@@ -8,6 +8,7 @@
 #include "agent/cnp/deliver.h"
 #include "agent/cnp/nic_cnps.h"
 #include "agent/host/core.h"
+#include "agent/host/punched.h"
 #include "agent/host/users.h"
 #include "agent/net/peers.h"
 #include "agent/net/send.h"
@@ -195,9 +196,10 @@ int ccs_agent_flow_add(struct ccs_agent *a, struct ccs_client *c, const struct c
 		.local_qpn = m->local_qpn, .peer_qpn = m->peer_qpn,
 	};
 	memcpy(f->device, m->device, sizeof(f->device));
-	if (!f->peer) {
+	if (!f->peer || !ccs_client_may_add(c, f->slot, f->peer->index)) {
+		c->punched |= f->peer != NULL;
 		free(f);
-		return ENOSPC;
+		return c->punched ? EFAULT : ENOSPC;
 	}
 	attach(a, f);
 	return 0;
@@ -207,14 +209,15 @@ void ccs_agent_flow_remove(struct ccs_agent *a, struct ccs_agent_flow *f)
 {
 	struct ccs_client *c = f->client;
 
-	atomic_store_explicit(&c->shm->slot[f->slot].path, 0, memory_order_release);
+	ccs_inbound_detach(f);
+	if (!c->punched && ccs_client_slot(c, f->slot))
+		atomic_store_explicit(&c->shm->slot[f->slot].path, 0, memory_order_release);
 	unlink_from_client(a, f);
 	c->paths[f->peer->index]--;
 	if (!--f->peer->flows)
 		ccs_peer_set_flowless(a, f->peer, true);
 	ccs_index_remove(&f->link);
 	ccs_cnp_feed_detach(f);
-	ccs_inbound_detach(f);
 	ccs_nic_cnps_detach(a, f);
 	free(f);
 }

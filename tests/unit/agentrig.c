@@ -200,6 +200,7 @@ int rig_region(struct ccs_shm **page)
 	(*page)->version = CCS_SHM_VERSION;
 	(*page)->slots = CCS_SHM_SLOTS;
 	(*page)->paths = CCS_SHM_PATHS;
+	ccs_shm_touch(*page, 0, sizeof(**page));
 	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
 	return fd;
 }

@@ -23,6 +23,7 @@ enum {
 	CCS_AGENT_FLOWS_PER_UID = 131072, /* except CCS_STANDING_ADMIN */
 	CCS_AGENT_SAME_QP = 8,           /* slots of a user for one QP at either end: its number can
 	                                  * be reused before the agent has processed the removal */
+	CCS_AGENT_PUNCHERS = 64,         /* users whose regions are refused */
 	CCS_AGENT_STATUS_USERS = 256,    /* hash values of users that request the status */
 	CCS_AGENT_ADDRESSES = 64,
 	CCS_AGENT_INTERFACES = 16,
@@ -182,6 +183,8 @@ struct ccs_client {
 	enum ccs_standing standing;
 	bool hello_done;
 	struct ccs_shm *shm;             /* NULL: the client shares no region */
+	int shm_fd;                      /* of the region */
+	bool punched;                    /* it has released memory of the region: to be closed */
 	struct ccs_agent_flow *first;    /* of its flows */
 	uint32_t flows;
 	uint32_t *paths;                 /* number of flows per peer, by the peer's index */
@@ -233,7 +236,7 @@ enum ccs_agent_warning {
 	CCS_AGENT_WARN_IPC_VERSION, CCS_AGENT_WARN_ACCEPT, CCS_AGENT_WARN_OWNER,
 	CCS_AGENT_WARN_CAPACITY, CCS_AGENT_WARN_PORT, CCS_AGENT_WARN_INTERFACE,
 	CCS_AGENT_WARN_FLOWS, CCS_AGENT_WARN_QPS, CCS_AGENT_WARN_INHERITED,
-	CCS_AGENT_WARN_SHARED_PORT,
+	CCS_AGENT_WARN_SHARED_PORT, CCS_AGENT_WARN_PUNCHED,
 	CCS_AGENT_WARNINGS
 };
 
@@ -294,6 +297,7 @@ struct ccs_agent {
 	uid_t unmapped;                  /* as ccs_users_unmapped() */
 	struct ccs_client *client;       /* CCS_AGENT_CLIENTS */
 	unsigned nclients;
+	struct { uid_t uid; uint64_t until_ns; } puncher[CCS_AGENT_PUNCHERS];
 	uint64_t status_ns[CCS_AGENT_STATUS_USERS]; /* when the next request is answered */
 	struct ccs_closing *closing;
 	struct {

@@ -7,6 +7,7 @@
 #include "agent/telemetry/demand.h"
 
 #include "agent/host/core.h"
+#include "agent/host/punched.h"
 #include "agent/net/send.h"
 #include "agent/telemetry/inbound.h"
 
@@ -76,10 +77,10 @@ static bool is_active(uint64_t *bytes, uint64_t *changed_ns, uint64_t now, uint6
 
 static void scan_flow(struct ccs_agent *a, struct ccs_agent_flow *f, uint64_t now_ns)
 {
-	const uint32_t period_us = LOAD(f, period_us);
 	struct ccs_peer *p = f->peer;
+	uint32_t period_us;
 
-	if (!period_us)
+	if (!ccs_client_slot(f->client, f->slot) || !(period_us = LOAD(f, period_us)))
 		return;
 	a->demand.wanted = true;
 	add_demand(&p->scan, f, period_us);
