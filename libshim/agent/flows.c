@@ -209,6 +209,7 @@ void ccs_agent_flow_remove(struct ccs_agent *a, struct ccs_agent_flow *f)
 {
 	struct ccs_client *c = f->client;
 
+	ccs_demand_leave(f);
 	ccs_inbound_detach(f);
 	if (!c->punched && ccs_client_slot(c, f->slot))
 		atomic_store_explicit(&c->shm->slot[f->slot].path, 0, memory_order_release);

@@ -68,7 +68,8 @@ struct ccs_inbound {
 	uint32_t path;                   /* 1 + the index of its record in each region, or 0 */
 	uint32_t ifindex;                /* on which the data arrive; 0: unknown */
 	struct ccs_port *port;           /* measured for these data, or NULL */
-	struct ccs_demand request, scan; /* of all its flows; of those in the running scan */
+	struct ccs_demand request, scan; /* of all its flows; found since request was renewed */
+	uint32_t reported;               /* request.active at the last update */
 	uint64_t renew_ns;               /* next renewal of the subscriptions at port and switches */
 	bool measurable;                 /* the interface can be measured */
 	bool switch_records;             /* the telemetry includes records of switches */
@@ -119,7 +120,7 @@ struct ccs_peer {
 	} hello;
 
 	/* Telemetry that this host's flows request from the peer. */
-	struct ccs_demand request, scan; /* as in the last HELLO; in the running scan */
+	struct ccs_demand request, scan; /* of all its flows; found since request was renewed */
 	uint32_t segment;                /* largest segment of its flows, bytes */
 	uint64_t rtt_ns;                 /* between the agents; 0: not measured yet */
 	uint64_t telemetry_sequence;     /* number of the newest ECHO or ADVICE */
@@ -167,6 +168,7 @@ struct ccs_agent_flow {
 	uint32_t slot, port, local_qpn, peer_qpn;
 	uint64_t sent, sent_ns;          /* slot->sent at the last scan; when it last changed */
 	uint64_t read, read_ns;          /* the same for slot->read */
+	bool sends_now, reads_now;       /* counted as active in the requests of its peer */
 	bool reads;                      /* it has READ: its slot names the inbound record */
 	char device[64];
 };
@@ -187,6 +189,13 @@ struct ccs_client {
 	bool punched;                    /* it has released memory of the region: to be closed */
 	struct ccs_agent_flow *first;    /* of its flows */
 	uint32_t flows;
+	struct {
+		uint64_t due_ns;         /* next scan of its flows */
+		uint64_t newest_ns;      /* when the last flow that requests telemetry was added */
+		uint32_t user_flows;     /* of all clients of its user, times the number of users */
+		bool wanted;             /* telemetry, by one of its flows at the last scan */
+		bool done;               /* scanned since the peers' requests were last renewed */
+	} scan;
 	uint32_t *paths;                 /* number of flows per peer, by the peer's index */
 };
 
@@ -315,7 +324,6 @@ struct ccs_agent {
 	} host_qps;
 	struct {
 		bool wanted;             /* telemetry, by at least one flow */
-		uint64_t newest_ns;      /* when the last flow that requests it was added */
 	} demand;
 	struct ccs_port *port;           /* CCS_AGENT_PORTS */
 	unsigned nports;                 /* published ones, the first entries */
