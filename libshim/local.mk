@@ -219,6 +219,10 @@ ccs_agent_sources = \
 	libshim/agent/host/shm_map.c \
 	libshim/agent/host/shm_map.h \
 	libshim/agent/host/siphash.h \
+	libshim/agent/host/punched.c \
+	libshim/agent/host/punched.h \
+	libshim/agent/host/standing.c \
+	libshim/agent/host/standing.h \
 	libshim/agent/host/users.c \
 	libshim/agent/host/users.h \
 	libshim/agent/loop.c \

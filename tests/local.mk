@@ -25,6 +25,7 @@ tests_libtests_la_SOURCES = \
 	tools/ccshim/plot/plot_stat.c \
 	tools/ccshim/plot/plot_trace.c \
 	tools/ccshim/replay/replay_csv.c \
+	tools/ccshim/shared/children.c \
 	tools/ccshim/shared/message.c \
 	tools/ccshim/serve/serve_guard.c \
 	tools/ccshim/serve/serve_listen.c \

@@ -77,6 +77,7 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/set.c \
 	tools/ccshim/set_all.c \
 	tools/ccshim/set_all.h \
+	tools/ccshim/set_send.c \
 	tools/ccshim/stat/stat.c \
 	tools/ccshim/stat/stat.h \
 	tools/ccshim/stat/stat_baseline.c \
@@ -88,7 +89,14 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/stat/stat_json.c \
 	tools/ccshim/stat/stat_limit.c \
 	tools/ccshim/stat/stat_metrics.c \
+	tools/ccshim/stat/stat_omitted.c \
+	tools/ccshim/stat/stat_party.c \
+	tools/ccshim/stat/stat_search.h \
 	tools/ccshim/stat/stat_table.c \
+	tools/ccshim/stat/subuid.c \
+	tools/ccshim/stat/subuid.h \
+	tools/ccshim/shared/children.c \
+	tools/ccshim/shared/children.h \
 	tools/ccshim/shared/terminal.c \
 	tools/ccshim/shared/terminal.h \
 	tools/ccshim/top/top.c \
@@ -144,6 +152,12 @@ tools_ccshim_ccshim_serve_SOURCES = \
 	tools/ccshim/stat/stat_find.c \
 	tools/ccshim/stat/stat_json.c \
 	tools/ccshim/stat/stat_limit.c \
+	tools/ccshim/stat/stat_party.c \
+	tools/ccshim/stat/stat_search.h \
+	tools/ccshim/stat/subuid.c \
+	tools/ccshim/stat/subuid.h \
+	tools/ccshim/shared/children.c \
+	tools/ccshim/shared/children.h \
 	tools/ccshim/shared/terminal.c \
 	tools/ccshim/shared/terminal.h \
 	tools/common/ask_agent.c \

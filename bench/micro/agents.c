@@ -67,6 +67,7 @@ static struct ccs_shm *send_region(int fd)
 	shm->version = CCS_SHM_VERSION;
 	shm->slots = CCS_SHM_SLOTS;
 	shm->paths = CCS_SHM_PATHS;
+	ccs_shm_touch(shm, 0, sizeof(*shm));
 	bench_check(fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0, "fcntl");
 	CMSG_FIRSTHDR(&h)->cmsg_level = SOL_SOCKET;
 	CMSG_FIRSTHDR(&h)->cmsg_type = SCM_RIGHTS;

@@ -81,7 +81,7 @@ struct ccs_agent_config {
 	bool gives_way;                  /* its run ends when its socket's file is removed */
 
 	/* Whether a process may register that queue pair: 0 or an errno. uid: the user that
-	 * connected. NULL: always. */
+	 * connected, or CCS_ANY_USER. NULL: always. */
 	int (*check_owner)(void *arg, const struct ccs_ipc_add *qp, pid_t pid, uid_t uid);
 	void *check_owner_arg;
 

@@ -15,6 +15,7 @@
 #include "agent/host/closing.h"
 #include "agent/host/core.h"
 #include "agent/host/inherited.h"
+#include "agent/host/punched.h"
 #include "agent/host/refused.h"
 #include "agent/host/shm_map.h"
 #include "agent/host/users.h"
@@ -147,8 +148,13 @@ static void end_client(struct ccs_agent *a, struct ccs_client *c, const struct c
 	const int fd = c->source.fd;
 	const uid_t uid = c->uid;
 
+	if (c->punched)
+		ccs_punched_add(a, c);
+	c->punched = true; /* the region is not accessed again: the next agent sets what it reads */
 	while (c->first)
 		ccs_agent_flow_remove(a, c->first);
+	if (c->shm)
+		close(c->shm_fd);
 	ccs_shm_unmap(c->shm);
 	free(c->paths);
 	epoll_ctl(a->epoll, EPOLL_CTL_DEL, fd, NULL);
@@ -262,7 +268,7 @@ static void client_ready(struct ccs_agent *a, struct ccs_source *s)
 
 		if (n < 0)
 			return;
-		stays = n && ccs_ipc_handle(a, c, data, (size_t)n, p.n == 1 ? p.fd[0] : -1);
+		stays = n && ccs_ipc_handle(a, c, data, (size_t)n, p.n == 1 ? p.fd[0] : -1) && !c->punched;
 		if (p.n == 1 && ccs_shm_is_closed_quickly(p.fd[0]))
 			close(p.fd[--p.n]);
 		if (!stays || p.n) {
@@ -273,7 +279,7 @@ static void client_ready(struct ccs_agent *a, struct ccs_source *s)
 }
 
 /* An unused entry; NULL if all are in use or the user has too many. */
-static struct ccs_client *find_unused(struct ccs_agent *a, uid_t uid)
+static struct ccs_client *find_unused(struct ccs_agent *a, uid_t uid, enum ccs_standing standing)
 {
 	struct ccs_client *unused = NULL;
 	unsigned same = 0;
@@ -285,7 +291,7 @@ static struct ccs_client *find_unused(struct ccs_agent *a, uid_t uid)
 			unused = c;
 		same += used && c->uid == uid;
 	}
-	return uid && same >= CCS_AGENT_CLIENTS_PER_UID ? NULL : unused;
+	return standing != CCS_STANDING_ADMIN && same >= CCS_AGENT_CLIENTS_PER_UID ? NULL : unused;
 }
 
 static void stop_listening(struct ccs_agent *a)
@@ -310,19 +316,22 @@ static void refuse(struct ccs_agent *a, uid_t uid, int fd)
 static void add_client(struct ccs_agent *a, int fd)
 {
 	struct ucred peer = { .uid = CCS_NO_USER };
+	enum ccs_standing standing;
 	socklen_t len = sizeof(peer);
 	struct ccs_client *c;
 
 	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len);
 	if (peer.uid == a->unmapped)
 		peer.uid = CCS_NO_USER;
-	c = find_unused(a, peer.uid);
+	standing = ccs_standing_of(fd, &peer);
+	c = find_unused(a, peer.uid, standing);
 	if (!c) {
 		refuse(a, peer.uid, fd);
 		return;
 	}
 	*c = (struct ccs_client){
 		.source = { fd, client_ready }, .pid = peer.pid, .uid = peer.uid,
+		.standing = standing,
 	};
 	a->nclients++;
 	if (ccs_agent_watch(a, &c->source))
@@ -358,7 +367,10 @@ void ccs_clients_tick(struct ccs_agent *a, uint64_t now_ns)
 		a->stopping = true;
 	if (!a->listener.active && a->refused.fd < 0)
 		a->listener.active = ccs_agent_watch(a, &a->listener.source) == 0;
-	for (struct ccs_client *c = a->client; c < a->client + CCS_AGENT_CLIENTS; c++)
-		if (c->shm)
+	for (struct ccs_client *c = a->client; c < a->client + CCS_AGENT_CLIENTS; c++) {
+		if (c->shm && ccs_client_has_head(c))
 			atomic_store_explicit(&c->shm->heartbeat_ns, now_ns, memory_order_release);
+		else if (c->shm)
+			close_client(a, c);
+	}
 }

@@ -8,6 +8,8 @@
 #include "agent/cnp/deliver.h"
 #include "agent/cnp/nic_cnps.h"
 #include "agent/host/core.h"
+#include "agent/host/punched.h"
+#include "agent/host/users.h"
 #include "agent/net/peers.h"
 #include "agent/net/send.h"
 #include "agent/net/udp.h"
@@ -63,8 +65,9 @@ static int check_owner(struct ccs_agent *a, const struct ccs_client *c,
 		       const struct ccs_ipc_add *m)
 {
 	const struct ccs_agent_config *config = &a->config;
+	const uid_t user = c->standing == CCS_STANDING_ADMIN ? CCS_ANY_USER : c->uid;
 	const int error = config->check_owner
-			  ? config->check_owner(config->check_owner_arg, m, c->pid, c->uid)
+			  ? config->check_owner(config->check_owner_arg, m, c->pid, user)
 			  : 0;
 
 	if (error)
@@ -87,7 +90,7 @@ static uint32_t flows_of_user(const struct ccs_agent *a, uid_t uid)
 /* The limit per user reserves flows for other users. */
 static bool has_too_many_flows(struct ccs_agent *a, const struct ccs_client *c)
 {
-	if (a->flows.n < CCS_AGENT_FLOWS_PER_UID || c->uid == 0 ||
+	if (a->flows.n < CCS_AGENT_FLOWS_PER_UID || c->standing == CCS_STANDING_ADMIN ||
 	    flows_of_user(a, c->uid) < CCS_AGENT_FLOWS_PER_UID)
 		return false;
 	ccs_agent_warn(a, CCS_AGENT_WARN_FLOWS,
@@ -102,7 +105,8 @@ static bool needs_too_many_peers(struct ccs_agent *a, const struct ccs_client *c
 {
 	const struct ccs_peer *p = ccs_peer_find(a, ends);
 
-	if ((p && p->flows) || !ccs_peers_used_up(a, c->uid))
+	if ((p && p->flows) || c->standing == CCS_STANDING_ADMIN ||
+	    !ccs_peers_used_up(a, c->uid))
 		return false;
 	ccs_agent_warn(a, CCS_AGENT_WARN_PEERS,
 		       "flows of user %u have more than %d peers: those to further ones get no feedback",
@@ -192,9 +196,10 @@ int ccs_agent_flow_add(struct ccs_agent *a, struct ccs_client *c, const struct c
 		.local_qpn = m->local_qpn, .peer_qpn = m->peer_qpn,
 	};
 	memcpy(f->device, m->device, sizeof(f->device));
-	if (!f->peer) {
+	if (!f->peer || !ccs_client_may_add(c, f->slot, f->peer->index)) {
+		c->punched |= f->peer != NULL;
 		free(f);
-		return ENOSPC;
+		return c->punched ? EFAULT : ENOSPC;
 	}
 	attach(a, f);
 	return 0;
@@ -204,14 +209,16 @@ void ccs_agent_flow_remove(struct ccs_agent *a, struct ccs_agent_flow *f)
 {
 	struct ccs_client *c = f->client;
 
-	atomic_store_explicit(&c->shm->slot[f->slot].path, 0, memory_order_release);
+	ccs_demand_leave(f);
+	ccs_inbound_detach(f);
+	if (!c->punched && ccs_client_slot(c, f->slot))
+		atomic_store_explicit(&c->shm->slot[f->slot].path, 0, memory_order_release);
 	unlink_from_client(a, f);
 	c->paths[f->peer->index]--;
 	if (!--f->peer->flows)
 		ccs_peer_set_flowless(a, f->peer, true);
 	ccs_index_remove(&f->link);
 	ccs_cnp_feed_detach(f);
-	ccs_inbound_detach(f);
 	ccs_nic_cnps_detach(a, f);
 	free(f);
 }

@@ -133,6 +133,7 @@ static void tick(struct ccs_agent *a)
 		return;
 	a->due.tick_ns = now_ns + CCS_AGENT_TICK_NS;
 	ccs_clients_tick(a, now_ns);
+	ccs_demand_tick(a);
 	ccs_peers_tick(a, now_ns);
 	ccs_capture_tick(a);
 	ccs_nic_cnps_tick(a, now_ns);

@@ -2,11 +2,13 @@
 #include "agent/requests.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/socket.h>
 
 #include "agent/cnp/cnp_feed.h"
 #include "agent/flows.h"
 #include "agent/host/core.h"
+#include "agent/host/punched.h"
 #include "agent/host/shm_map.h"
 #include "agent/status.h"
 #include "agent/telemetry/relay.h"
@@ -29,8 +31,8 @@ static bool send_result(const struct ccs_client *c, int error, uint32_t slot)
 
 static int map_region(struct ccs_agent *a, struct ccs_client *c, int fd)
 {
-	const char *why;
-	struct ccs_shm *shm = ccs_shm_map(fd, &why);
+	const char *why = "its user has released memory of another region";
+	struct ccs_shm *shm = ccs_punched_has(a, c->uid) ? NULL : ccs_shm_map(fd, &why);
 
 	if (!shm) {
 		ccs_agent_warn(a, CCS_AGENT_WARN_REGION,
@@ -38,7 +40,10 @@ static int map_region(struct ccs_agent *a, struct ccs_client *c, int fd)
 		return EINVAL;
 	}
 	c->paths = calloc(CCS_SHM_PATHS, sizeof(*c->paths));
-	if (!c->paths) {
+	c->shm_fd = c->paths ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+	if (c->shm_fd < 0) {
+		free(c->paths);
+		c->paths = NULL;
 		ccs_shm_unmap(shm);
 		return ENOMEM;
 	}
@@ -66,12 +71,12 @@ static int handle_hello(struct ccs_agent *a, struct ccs_client *c, const struct 
 }
 
 /* The text takes some milliseconds. Users whose hashes are equal share the limit. */
-static bool claim_status(struct ccs_agent *a, uid_t uid)
+static bool claim_status(struct ccs_agent *a, const struct ccs_client *c)
 {
-	uint64_t *next_ns = &a->status_ns[ccs_mix(a->salt ^ uid) % CCS_AGENT_STATUS_USERS];
+	uint64_t *next_ns = &a->status_ns[ccs_mix(a->salt ^ c->uid) % CCS_AGENT_STATUS_USERS];
 	const uint64_t now_ns = ccs_agent_now(a);
 
-	if (uid && now_ns < *next_ns)
+	if (c->standing != CCS_STANDING_ADMIN && now_ns < *next_ns)
 		return false;
 	*next_ns = now_ns + CCS_AGENT_STATUS_NS;
 	return true;
@@ -83,9 +88,9 @@ static bool send_status(struct ccs_agent *a, const struct ccs_client *c)
 	size_t len;
 	bool ok;
 
-	if (!claim_status(a, c->uid))
+	if (!claim_status(a, c))
 		return send_result(c, EAGAIN, 0);
-	text = ccs_status_text(a, c->uid, &len);
+	text = ccs_status_text(a, c, &len);
 	ok = text && send_reply(c, text, len);
 	free(text);
 	return ok;

@@ -94,22 +94,24 @@ static void put_peer(struct ccs_json *j, const struct ccs_peer *p, uint64_t now_
 	ccs_json_end(j);
 }
 
-/* Processes and their peers are shown to their user, root and the agent's user. */
-static bool sees_all(uid_t viewer)
+/* Processes and their peers are shown to their user, and to clients that are more than a user. */
+static bool sees(const struct ccs_client *viewer, const struct ccs_client *c)
 {
-	return !viewer || viewer == geteuid();
+	return viewer->standing != CCS_STANDING_USER || ccs_users_same(c->uid, viewer->uid);
 }
 
 /* All peers in one pass: a user may have the maximum of peers and of connections. */
-static void find_visible_peers(const struct ccs_agent *a, uid_t viewer, bool visible[CCS_SHM_PATHS])
+static void find_visible_peers(const struct ccs_agent *a, const struct ccs_client *viewer,
+			       bool visible[CCS_SHM_PATHS])
 {
-	memset(visible, sees_all(viewer), CCS_SHM_PATHS);
+	memset(visible, viewer->standing != CCS_STANDING_USER, CCS_SHM_PATHS);
 	for (const struct ccs_client *c = a->client; c < a->client + CCS_AGENT_CLIENTS; c++)
-		for (uint32_t i = 0; c->shm && ccs_users_same(c->uid, viewer) && i < a->peers.high; i++)
+		for (uint32_t i = 0; c->shm && sees(viewer, c) && i < a->peers.high; i++)
 			visible[i] |= c->paths[i] != 0;
 }
 
-static void put_peers(struct ccs_json *j, const struct ccs_agent *a, uint64_t now_ns, uid_t viewer)
+static void put_peers(struct ccs_json *j, const struct ccs_agent *a, uint64_t now_ns,
+		      const struct ccs_client *viewer)
 {
 	bool visible[CCS_SHM_PATHS];
 	unsigned n = 0;
@@ -147,7 +149,7 @@ static void put_links(struct ccs_json *j, const struct ccs_agent *a, uint64_t no
 	ccs_json_end(j);
 }
 
-static void put_clients(struct ccs_json *j, const struct ccs_agent *a, uid_t viewer)
+static void put_clients(struct ccs_json *j, const struct ccs_agent *a, const struct ccs_client *viewer)
 {
 	unsigned n = 0;
 
@@ -155,7 +157,7 @@ static void put_clients(struct ccs_json *j, const struct ccs_agent *a, uid_t vie
 	for (unsigned i = 0; i < CCS_AGENT_CLIENTS; i++) {
 		const struct ccs_client *c = &a->client[i];
 
-		if (!c->shm || (!sees_all(viewer) && !ccs_users_same(c->uid, viewer)) || n++ >= MOST_CLIENTS)
+		if (!c->shm || !sees(viewer, c) || n++ >= MOST_CLIENTS)
 			continue;
 		ccs_json_object(j, NULL);
 		ccs_json_uint(j, "pid", (uint64_t)c->pid);
@@ -167,7 +169,7 @@ static void put_clients(struct ccs_json *j, const struct ccs_agent *a, uid_t vie
 	ccs_json_uint(j, "clients_omitted", n > MOST_CLIENTS ? n - MOST_CLIENTS : 0);
 }
 
-char *ccs_status_text(struct ccs_agent *a, uid_t viewer, size_t *len)
+char *ccs_status_text(struct ccs_agent *a, const struct ccs_client *viewer, size_t *len)
 {
 	const uint64_t now_ns = ccs_agent_now(a);
 	struct ccs_json j;

@@ -307,10 +307,14 @@ static struct ccs_shm *create_region(int *fd)
 
 	*fd = memfd_create("ccshim-feedback", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (*fd < 0 || ftruncate(*fd, sizeof(*shm)) ||
+	    fallocate(*fd, 0, 0, offsetof(struct ccs_shm, slot)) || /* writing fails less gracefully */
 	    fcntl(*fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		return NULL;
 	shm = mmap(NULL, sizeof(*shm), PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
-	return shm == MAP_FAILED ? NULL : shm;
+	if (shm == MAP_FAILED)
+		return NULL;
+	ccs_shm_touch(shm, 0, offsetof(struct ccs_shm, slot));
+	return shm;
 }
 
 static bool prepare_thread(void)

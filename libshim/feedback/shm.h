@@ -6,13 +6,16 @@
  * one record per peer host and direction. A flow's data go to its peer, or come from there if it
  * READs: congestion in the outbound direction is reported by the peer's agent, in the inbound
  * direction by this host's. The process creates the region (a memfd, sealed against shrinking and
- * growing) and passes it to each agent that it connects to, so that it survives agents. The agent
+ * growing) and passes it to each agent that it connects to, so that it survives agents. The process
+ * writes to the records of paths before it connects, and to a slot before it registers the flow: the
+ * kernel charges a page to the process that first writes to it, and the agent refuses other pages. The agent
  * writes feedback; the flow reads it without a lock or a system call. Neither side trusts what the
  * other writes.
  *
  * Times are of CLOCK_MONOTONIC, in ns, which all processes of a host share.
  */
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "feedback/shm_path.h"
@@ -53,6 +56,13 @@ struct ccs_shm {
 	struct ccs_shm_path path[CCS_SHM_PATHS];
 	struct ccs_slot slot[CCS_SHM_SLOTS];
 };
+
+/* Have the kernel allocate the pages of these bytes; their contents stay. */
+static inline void ccs_shm_touch(struct ccs_shm *shm, size_t from, size_t to)
+{
+	for (size_t at = from & ~(size_t)4095; at < to; at += 4096)
+		atomic_fetch_or_explicit((_Atomic uint8_t *)((uint8_t *)shm + at), 0, memory_order_relaxed);
+}
 
 /* Period of heartbeat_ns; an agent whose heartbeat is late by CCS_HEARTBEAT_LATE_NS is dead. */
 #define CCS_HEARTBEAT_NS 100000000ull

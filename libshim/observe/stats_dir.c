@@ -237,7 +237,7 @@ int ccs_stats_open_file(int dir, const char *name, int flags)
 	return fd;
 }
 
-static bool is_stale_file(int dir, const char *name)
+bool ccs_stats_is_stale_file(int dir, const char *name)
 {
 	const pid_t pid = ccs_stats_pid_of(name);
 	const int fd = pid ? ccs_stats_open_file(dir, name, O_RDONLY) : -1;
@@ -266,7 +266,7 @@ unsigned ccs_stats_sweep(int dir)
 		return 0;
 	}
 	while ((e = readdir(d)) && files++ < SWEEP_MAX)
-		if (is_stale_file(dir, e->d_name) && unlinkat(dir, e->d_name, 0) == 0)
+		if (ccs_stats_is_stale_file(dir, e->d_name) && unlinkat(dir, e->d_name, 0) == 0)
 			swept++;
 	closedir(d);
 	return swept;

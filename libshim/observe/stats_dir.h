@@ -60,6 +60,9 @@ bool ccs_stats_is_stale(const struct ccs_stats_header *h);
  */
 int ccs_stats_open_file(int dir, const char *name, int flags);
 
+/* Whether its process has certainly ended, or it has had no header for a minute. */
+bool ccs_stats_is_stale_file(int dir, const char *name);
+
 /* Remove files of ended processes, and files without a header that are older than a minute. Only
  * the first 16384 are read, as the directory may be another user's. Returns the number removed. */
 unsigned ccs_stats_sweep(int dir);

@@ -76,6 +76,7 @@ static int page(void)
 	p->version = CCS_SHM_VERSION;
 	p->slots = CCS_SHM_SLOTS;
 	p->paths = CCS_SHM_PATHS;
+	ccs_shm_touch(p, 0, sizeof(*p));
 	shared = p;
 	CHECK(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0);
 	return fd;

@@ -13,6 +13,10 @@
 
 #include "agent/host/closing.h"
 
+#ifndef SO_PEERPIDFD /* in the headers since Linux 6.5 */
+#define SO_PEERPIDFD 77
+#endif
+
 /*
  * The agent's descriptor of a connection is FIRST plus its number: larger than a process's
  * descriptors.
@@ -202,7 +206,11 @@ int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *len)
 {
 	if (fd < FIRST)
 		return __real_getsockopt(fd, level, name, value, len);
-	require(level == SOL_SOCKET && name == SO_PEERCRED, "only the user is known");
+	require(level == SOL_SOCKET && (name == SO_PEERCRED || name == SO_PEERPIDFD), "only the user is known");
+	if (name == SO_PEERPIDFD) {
+		errno = ENOPROTOOPT;
+		return -1;
+	}
 	*(struct ucred *)value = (struct ucred){ .pid = 1 + fd - FIRST, .uid = connection_of(fd)->uid };
 	return 0;
 }

@@ -56,6 +56,7 @@ static struct ccs_shm *make_page(int *fd)
 	page->version = CCS_SHM_VERSION;
 	page->slots = CCS_SHM_SLOTS;
 	page->paths = CCS_SHM_PATHS;
+	ccs_shm_touch(page, 0, sizeof(*page));
 	return page;
 }
 

@@ -43,6 +43,15 @@ holds() { yaml "$1" > json; jq -e "$2" json > /dev/null || { echo "not so: $2"; 
 	[ "$(cat "$source/ld.so.preload")" = "$dir/libccshim.so" ]
 }
 
+@test "no file gives a container the agent's directory for writing" {
+	holds "$deploy/cdi.yaml" '[.[0].containerEdits.mounts[] | select(.hostPath == "/run/ccshim")] |
+		length == 1 and all(.options | index("ro") and (index("rw") | not))'
+	for file in "$deploy/enroot-hook.sh" "$source/apptainer.def" "$top_srcdir/docs/guide/operate.md"; do
+		grep -E '(-v|--bind|^ *echo) "?/run/ccshim[ :]' "$file" > binds
+		run -1 grep -vE '[:,]ro\b' binds
+	done
+}
+
 @test "the manifests of Kubernetes name the kinds, selectors and volumes that they use" {
 	holds "$source/kubernetes.yaml" 'map(.kind) == ["Namespace", "DaemonSet"]'
 	holds "$source/kubernetes.yaml" '.[1] | .metadata.namespace == "ccshim" and .apiVersion == "apps/v1" and

@@ -200,6 +200,7 @@ int rig_region(struct ccs_shm **page)
 	(*page)->version = CCS_SHM_VERSION;
 	(*page)->slots = CCS_SHM_SLOTS;
 	(*page)->paths = CCS_SHM_PATHS;
+	ccs_shm_touch(*page, 0, sizeof(**page));
 	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
 	return fd;
 }
@@ -255,6 +256,12 @@ struct rig_client rig_client(struct rig *r, int host)
 	c.fd = rig_dial(r, host);
 	assert_int_equal(rig_hello(r, c.fd, c.shm_fd), 0);
 	return c;
+}
+
+void rig_set_standing(struct rig *r, int host, enum ccs_standing standing)
+{
+	for (unsigned i = 0; i < CCS_AGENT_CLIENTS; i++)
+		r->agent[host]->client[i].standing = standing;
 }
 
 void rig_hang_up(struct rig_client *c)

@@ -49,6 +49,8 @@ void rig_pass(struct rig *r, unsigned ms);
 int rig_dial(struct rig *r, int host);
 struct rig_client rig_client(struct rig *r, int host);
 void rig_hang_up(struct rig_client *c);
+/* Set the standing of the host's clients, which depends on the test's capabilities otherwise. */
+void rig_set_standing(struct rig *r, int host, enum ccs_standing standing);
 /* A valid, sealed region. */
 int rig_region(struct ccs_shm **page);
 /*

@@ -98,6 +98,7 @@ unit_programs = \
 	tests/unit/test_signal_wire \
 	tests/unit/test_signalling \
 	tests/unit/test_slow_start \
+	tests/unit/test_standing \
 	tests/unit/test_stats \
 	tests/unit/test_swift \
 	tests/unit/test_switch \

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "agent/host/refused.h"
+#include "agent/host/users.h"
 #include "agent/status.h"
 #include "agentrig.h"
 #include "seed.h"
@@ -148,7 +149,7 @@ static int refused_flow(void *arg, const struct ccs_ipc_add *qp, pid_t pid, uid_
 {
 	(void)arg;
 	assert_int_equal(pid, getpid());
-	assert_int_equal(uid, getuid());
+	assert_true(uid == getuid() || uid == CCS_ANY_USER);
 	return qp->local_qpn == 0x109 ? EPERM : 0;
 }
 
@@ -186,7 +187,7 @@ static void invalid_flows_are_refused(void **state)
 	assert_int_equal(r->agent[RP]->flows.n, 0);
 }
 
-/* The user of a client; the rig's are of the test's user. */
+/* The user of a client; 0: an administrator. The rig's are of the test's user. */
 static void set_user(struct rig *r, const struct rig_client *c, uid_t uid)
 {
 	const uint64_t mark = c->shm->heartbeat_ns;
@@ -195,8 +196,10 @@ static void set_user(struct rig *r, const struct rig_client *c, uid_t uid)
 	for (unsigned i = 0; i < CCS_AGENT_CLIENTS; i++) {
 		struct ccs_client *of = &r->agent[RP]->client[i];
 
-		if (of->shm && of->shm->heartbeat_ns == UINT64_MAX)
+		if (of->shm && of->shm->heartbeat_ns == UINT64_MAX) {
 			of->uid = uid;
+			of->standing = uid ? CCS_STANDING_USER : CCS_STANDING_ADMIN;
+		}
 	}
 	atomic_store(&c->shm->heartbeat_ns, mark);
 }
@@ -295,7 +298,8 @@ static void number_of_clients_is_limited(void **state)
 	if (!r->agent[RP]->warning.next_ns[CCS_AGENT_WARN_ACCEPT]) {
 		assert_int_equal(recv(fd[n - 1], &end, 1, 0), 0);
 		assert_non_null(strstr(r->said, "too many"));
-		assert_int_equal(n - 1, getuid() ? CCS_AGENT_CLIENTS_PER_UID : CCS_AGENT_CLIENTS);
+		assert_int_equal(n - 1, r->agent[RP]->client[0].standing == CCS_STANDING_ADMIN
+				 ? CCS_AGENT_CLIENTS : CCS_AGENT_CLIENTS_PER_UID);
 	} else {
 		assert_false(r->agent[RP]->listener.active);
 	}
@@ -500,10 +504,11 @@ static void a_turn_handles_few_requests_of_a_client(void **state)
 	close(fd);
 }
 
-static bool status_has(const struct rig *r, uid_t viewer, const char *words)
+static bool status_has(const struct rig *r, uid_t uid, enum ccs_standing standing, const char *words)
 {
+	const struct ccs_client viewer = { .uid = uid, .standing = standing };
 	size_t len;
-	char *text = ccs_status_text(r->agent[RP], viewer, &len);
+	char *text = ccs_status_text(r->agent[RP], &viewer, &len);
 	bool has;
 
 	assert_non_null(text);
@@ -527,12 +532,13 @@ static void status_shows_a_user_only_what_is_his(void **state)
 			r->agent[RP]->client[i].pid = 99999999;
 		}
 	for (unsigned i = 0; i < 3; i++) {
-		assert_true(status_has(r, 0, secret[i]));
-		assert_true(status_has(r, geteuid(), secret[i]));
-		assert_true(status_has(r, OWNER, secret[i]));
-		assert_false(status_has(r, OTHER, secret[i]));
+		assert_true(status_has(r, OTHER, CCS_STANDING_ADMIN, secret[i]));
+		assert_true(status_has(r, OTHER, CCS_STANDING_AGENT, secret[i]));
+		assert_true(status_has(r, OWNER, CCS_STANDING_USER, secret[i]));
+		assert_false(status_has(r, OTHER, CCS_STANDING_USER, secret[i]));
+		assert_false(status_has(r, 0, CCS_STANDING_USER, secret[i])); /* root of a container */
 	}
-	assert_true(status_has(r, OTHER, "\"cnps_sent\""));
+	assert_true(status_has(r, OTHER, CCS_STANDING_USER, "\"cnps_sent\""));
 	rig_hang_up(&c);
 }
 

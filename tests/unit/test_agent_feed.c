@@ -91,10 +91,13 @@ static struct ccs_client *client_of(struct rig *r, bool page)
 }
 
 /* The peer's identity is decided by the agent, not by the client. */
-static void only_root_and_the_owner_may(void **state)
+static void only_the_owner_and_admins_may(void **state)
 {
-	static const struct { uid_t caller, owner; int error; } may[] = {
-		{ 1000, 1000, 0 }, { 0, 1000, 0 }, { 1001, 1000, EPERM }, { 1000, 0, EPERM },
+	static const struct { uid_t caller, owner; enum ccs_standing standing; int error; } may[] = {
+		{ 1000, 1000, CCS_STANDING_USER, 0 }, { 1001, 1000, CCS_STANDING_ADMIN, 0 },
+		{ 0, 1000, CCS_STANDING_AGENT, 0 }, { 1001, 1000, CCS_STANDING_USER, EPERM },
+		{ 1000, 0, CCS_STANDING_USER, EPERM },
+		{ 0, 1000, CCS_STANDING_USER, EPERM }, /* root of a container */
 	};
 	struct rig *r = *state;
 	struct rig_client c = rig_client(r, RP);
@@ -103,10 +106,11 @@ static void only_root_and_the_owner_may(void **state)
 	assert_int_equal(rig_add(r, &c, RP, 1, 5), 0);
 	for (unsigned i = 0; i < sizeof(may) / sizeof(*may); i++) {
 		client_of(r, false)->uid = may[i].caller;
+		client_of(r, false)->standing = may[i].standing;
 		client_of(r, true)->uid = may[i].owner;
 		assert_int_equal(cnp(r, fd, "fake0", 0x101, 1), may[i].error);
 	}
-	assert_int_equal(rig_cnps(&c, 5), 2);
+	assert_int_equal(rig_cnps(&c, 5), 3);
 	close(fd);
 	rig_hang_up(&c);
 }
@@ -128,7 +132,7 @@ static _Noreturn void test_unmapped_users(void)
 	assert_int_equal(rig_add(r, &c, RP, 1, 5), 0);
 	assert_int_equal(cnp(r, fd, "fake0", 0x101, 1), EPERM);
 	assert_int_equal(rig_cnps(&c, 5), 0);
-	text = ccs_status_text(r->agent[RP], client_of(r, false)->uid, &len);
+	text = ccs_status_text(r->agent[RP], client_of(r, false), &len);
 	assert_non_null(text);
 	assert_null(strstr(text, "\"remote\": \"127.0.0.2\""));
 	free(text);
@@ -278,7 +282,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_hook_reaches_the_queue_pair),
 		TEST(hooks_may_be_wrong),
-		TEST(only_root_and_the_owner_may),
+		TEST(only_the_owner_and_admins_may),
 		cmocka_unit_test(users_without_a_number_may_nothing_to_each_other),
 		TEST(the_library_speaks_to_the_agent),
 		TEST(what_a_nic_has_counted_is_shared),

@@ -396,6 +396,7 @@ static void records_from_elsewhere_are_of_the_path(void **state)
 	struct rig_client c = open_readers(r, 1), hook = rig_client(r, READER);
 	uint64_t bytes = 0;
 
+	rig_set_standing(r, READER, CCS_STANDING_ADMIN);
 	for (unsigned i = 0; i < 150; i++) {
 		m.ts_ns = r->now_ns;
 		m.covers_ns = r->now_ns;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Host agents with many flows and many peers. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/net/peers.h"
@@ -88,6 +91,8 @@ static void set_user(struct rig *r, uid_t uid)
 {
 	for (unsigned i = 0; i < CCS_AGENT_CLIENTS; i++)
 		r->agent[RP]->client[i].uid = uid;
+	for (unsigned i = 0; i < CCS_AGENT_CLIENTS; i++)
+		r->agent[RP]->client[i].standing = uid ? CCS_STANDING_USER : CCS_STANDING_ADMIN;
 }
 
 /* Add flow i, to a separate peer. Returns the error. */
@@ -153,6 +158,99 @@ static void flows_of_a_user_leave_some_for_others(void **state)
 	for (unsigned i = 0; i <= CLIENTS; i++)
 		rig_hang_up(&c[i]);
 	rig_settle(r);
+}
+
+/* -- who allocates the memory of regions ------------------------------------------------- */
+
+static long kb_of(int fd)
+{
+	struct stat st;
+
+	assert_int_equal(fstat(fd, &st), 0);
+	return (long)st.st_blocks / 2;
+}
+
+static void punch(const struct rig_client *c, size_t from)
+{
+	const off_t len = (off_t)(sizeof(struct ccs_shm) - from);
+
+	assert_int_equal(fallocate(c->shm_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)from, len), 0);
+}
+
+/* The kernel charges pages to the process that accesses them first. */
+static void a_region_that_is_not_allocated_is_refused(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = { .shm_fd = rig_region(&c.shm), .fd = rig_dial(r, RP) };
+
+	punch(&c, 8192);
+	assert_int_equal(rig_hello(r, c.fd, c.shm_fd), EINVAL);
+	assert_non_null(strstr(r->said, "has not allocated its memory"));
+	ccs_shm_touch(c.shm, 0, offsetof(struct ccs_shm, slot));
+	assert_int_equal(fchmod(c.shm_fd, 0600), 0); /* the agent could not check it */
+	assert_int_equal(rig_hello(r, c.fd, c.shm_fd), EINVAL);
+	assert_int_equal(fchmod(c.shm_fd, 0777), 0);
+	assert_int_equal(rig_hello(r, c.fd, c.shm_fd), 0);
+	assert_int_equal(kb_of(c.shm_fd), offsetof(struct ccs_shm, slot) / 1024);
+	assert_int_equal(rig_add(r, &c, RP, 1, 0), EFAULT); /* its slot is not allocated */
+	assert_int_equal(r->agent[RP]->nclients, 0);
+	assert_int_equal(kb_of(c.shm_fd), offsetof(struct ccs_shm, slot) / 1024);
+	rig_hang_up(&c);
+}
+
+/* A region with a flow in each page of slots. */
+static struct rig_client client_with_pages(struct rig *r)
+{
+	struct rig_client c = rig_client(r, RP);
+
+	for (unsigned i = 0; i < 512; i++)
+		assert_int_equal(rig_add(r, &c, RP, i, i * 32), 0);
+	return c;
+}
+
+static void a_region_whose_memory_is_released_is_not_allocated_again(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = client_with_pages(r), d;
+
+	punch(&c, 0);
+	close(c.fd);
+	c.fd = rig_dial(r, RP);
+	rig_settle(r);
+	assert_int_equal(kb_of(c.shm_fd), 0);
+	rig_hang_up(&c);
+
+	c = client_with_pages(r);
+	punch(&c, 0);
+	rig_pass(r, 200);
+	assert_int_equal(r->agent[RP]->nclients, 0);
+	assert_in_range(kb_of(c.shm_fd), 0, 8);
+	assert_non_null(strstr(r->said, "has released memory of its region"));
+	d = (struct rig_client){ .shm_fd = rig_region(&d.shm), .fd = rig_dial(r, RP) };
+	assert_int_equal(rig_hello(r, d.fd, d.shm_fd), EINVAL);
+	rig_pass(r, 3600000);
+	assert_int_equal(rig_hello(r, d.fd, d.shm_fd), 0);
+	rig_hang_up(&c);
+	rig_hang_up(&d);
+}
+
+/* A CNP or a request of the process may come before the agent notices it. */
+static void accesses_to_released_memory_allocate_one_page(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = client_with_pages(r);
+	const struct ccs_ipc_remove m = { CCS_IPC_REMOVE, 32 };
+
+	punch(&c, 0);
+	for (unsigned i = 0; i < 512; i++)
+		rig_mark(r, NP, i);
+	rig_settle(r);
+	assert_in_range(kb_of(c.shm_fd), 0, 8);
+	send(c.fd, &m, sizeof(m), MSG_NOSIGNAL);
+	rig_pass(r, 200);
+	assert_in_range(kb_of(c.shm_fd), 0, 8);
+	assert_int_equal(r->agent[RP]->nclients, 0);
+	rig_hang_up(&c);
 }
 
 /* As one remote host with many addresses can make. */
@@ -265,6 +363,9 @@ int main(void)
 		TEST(peer_table_overflow_is_refused_and_recovers),
 		TEST(flows_of_a_user_leave_peers_for_others),
 		TEST(flows_of_a_user_leave_some_for_others),
+		TEST(a_region_that_is_not_allocated_is_refused),
+		TEST(a_region_whose_memory_is_released_is_not_allocated_again),
+		TEST(accesses_to_released_memory_allocate_one_page),
 		TEST(hosts_of_one_network_leave_places_for_other_networks),
 		TEST(hosts_that_send_leave_peers_for_flows_of_this_host),
 	};

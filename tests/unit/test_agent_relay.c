@@ -312,6 +312,9 @@ static void processes_may_report_links(void **state)
 	begin(&b, state, false);
 	run(&b, 30, 1 << 1, 100000);
 	hook = rig_client(b.r, NP);
+	rig_set_standing(b.r, NP, CCS_STANDING_USER);
+	assert_int_equal(rig_request(b.r, hook.fd, &m, sizeof(m)), EPERM);
+	rig_set_standing(b.r, NP, CCS_STANDING_ADMIN);
 	assert_int_equal(rig_request(b.r, hook.fd, &m, sizeof(m)), 0);
 	run(&b, 2, 1 << 1, 100000);
 	t = seen(&b);

@@ -259,6 +259,41 @@ static void flows_that_ended_are_not_counted(void **state)
 	end(&b);
 }
 
+/* One user has many idle flows, another one flow that starts to send. */
+static void idle_flows_of_a_user_do_not_delay_the_telemetry_of_others(void **state)
+{
+	enum { IDLE = 20000 };
+	struct rig *r = *state;
+	struct rig_client many = rig_client(r, RP), one = rig_client(r, RP);
+	const struct ccs_agent *rp = r->agent[RP];
+
+	r->agent[RP]->client[CCS_AGENT_CLIENTS - 1].uid = 4242; /* the first client's */
+	r->agent[RP]->client[CCS_AGENT_CLIENTS - 2].uid = 4243;
+	for (unsigned i = 0; i < IDLE; i++) {
+		const struct ccs_ipc_add m = rig_flow(r, RP, 1 + i, i);
+		struct ccs_ipc_result result;
+
+		atomic_store(&many.shm->slot[i].period_us, 1000);
+		assert_int_equal(send(many.fd, &m, sizeof(m), 0), sizeof(m));
+		ccs_agent_turn(r->agent[RP], 0);
+		assert_int_equal(recv(many.fd, &result, sizeof(result), 0), sizeof(result));
+		assert_int_equal(result.error, 0);
+	}
+	atomic_store(&one.shm->slot[0].period_us, 1000);
+	assert_int_equal(rig_add(r, &one, RP, IDLE + 1, 0), 0);
+	rig_pass(r, 2000);
+	for (unsigned n = 1; n <= 100; n++) {
+		atomic_fetch_add(&one.shm->slot[0].sent, 4096);
+		r->now_ns += 4000000; /* twice the interval of scans */
+		rig_settle(r);
+		assert_int_equal(rp->peers.peer[0].request.active, 1);
+		rig_pass(r, 300);
+		assert_int_equal(rp->peers.peer[0].request.active, 0);
+	}
+	rig_hang_up(&many);
+	rig_hang_up(&one);
+}
+
 /* It is said once, and measured again when it is back. */
 static void a_port_may_vanish_and_come_back(void **state)
 {
@@ -443,6 +478,7 @@ int main(void)
 		TEST(all_senders_flows_are_counted),
 		TEST(a_claim_of_many_flows_counts_as_a_limited_number),
 		TEST(flows_that_ended_are_not_counted),
+		TEST(idle_flows_of_a_user_do_not_delay_the_telemetry_of_others),
 		TEST(a_port_may_vanish_and_come_back),
 		TEST(new_flows_get_the_number_at_once),
 		TEST(a_restarted_receiver_has_another_link),

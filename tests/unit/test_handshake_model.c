@@ -15,6 +15,8 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include "test.h"
 
 #include "agent/flows.h"
@@ -55,6 +57,7 @@ struct state {
 static const uint64_t key[2] = { 0x1234, 0x5678 };
 static struct ccs_agent *agent[HOSTS];
 static struct ccs_shm *region;
+static int region_fd;
 static struct state now;
 static bool pool_full;
 static const char *violation;
@@ -195,7 +198,7 @@ static void add_flow(struct ccs_client *c)
 
 	memcpy(m.local_gid, ends.local.b, 16);
 	memcpy(m.peer_gid, ends.remote.b, 16);
-	*c = (struct ccs_client){ .source.fd = -1, .hello_done = true, .shm = region };
+	*c = (struct ccs_client){ .source.fd = -1, .hello_done = true, .shm = region, .shm_fd = region_fd };
 	c->paths = calloc(CCS_SHM_PATHS, sizeof(*c->paths));
 	assert_int_equal(ccs_agent_flow_add(agent[RP], c, &m), 0);
 }
@@ -313,7 +316,7 @@ static void deliver(unsigned host, unsigned i)
 		now.newest = m.of[NP];
 }
 
-static void pause(uint64_t ns)
+static void let_pass(uint64_t ns)
 {
 	now.now_ns += ns;
 	for (unsigned i = 0; i < HOSTS; i++)
@@ -365,7 +368,7 @@ static bool act(unsigned action, const struct bounds *b)
 	} else if (action < SLOW) {
 		if (now.pauses++ >= b->pauses)
 			return false;
-		pause(pause_ns[action - PAUSE]);
+		let_pass(pause_ns[action - PAUSE]);
 	} else if (action == SLOW) {
 		if (now.slowing >= b->slowing || !is_leased())
 			return false;
@@ -433,7 +436,7 @@ static void run_honestly(unsigned seconds)
 {
 	while (seconds--) {
 		now.npool = 0;
-		pause(1000000000);
+		let_pass(1000000000);
 		for (unsigned i = 0; i < now.npool; i++)
 			deliver(!now.pool[i].from, i);
 	}
@@ -543,7 +546,11 @@ static bool explore(const struct bounds *b, unsigned left)
  * first. */
 static bool search(const struct bounds *b)
 {
-	region = calloc(1, sizeof(*region));
+	region_fd = memfd_create("model", MFD_CLOEXEC);
+	assert_int_equal(ftruncate(region_fd, sizeof(*region)), 0);
+	region = mmap(NULL, sizeof(*region), PROT_READ | PROT_WRITE, MAP_SHARED, region_fd, 0);
+	assert_ptr_not_equal(region, MAP_FAILED);
+	ccs_shm_touch(region, 0, sizeof(*region));
 	visited.hash = calloc(VISITED, sizeof(*visited.hash));
 	visited.depth = calloc(VISITED, sizeof(*visited.depth));
 	visited.n = 0;
@@ -566,7 +573,8 @@ static bool search(const struct bounds *b)
 		close_agent(i);
 	free(visited.hash);
 	free(visited.depth);
-	free(region);
+	munmap(region, sizeof(*region));
+	close(region_fd);
 	return !violation;
 }
 

@@ -13,86 +13,90 @@
 #include "tools/ccshim/set_all.h"
 #include "tools/ccshim/stat/stat.h"
 
-/* One process of the caller. */
-void stat_read(struct stat_snapshot *s, pid_t only)
+enum { USERS = 300 };                    /* more than children at once */
+
+static struct stat_process process[USERS];
+static char said[USERS * 256];
+static char forged[] = "one\033[2J\ntwo\rthree";
+
+/* One process of each of n users; the first has the lowest ID. */
+static struct stat_snapshot processes(size_t n)
 {
-	(void)only;
-	*s = (struct stat_snapshot){ .process = calloc(1, sizeof(*s->process)), .count = 1 };
-	s->process->h.pid = 4711;
-	strcpy(s->process->h.program, "victim");
-	s->process->owner = geteuid();
+	for (size_t i = 0; i < n; i++) {
+		process[i] = (struct stat_process){ .party = n - i, .file = "/tmp/file" };
+		process[i].h.pid = 4711 + i;
+		strcpy(process[i].h.program, "victim");
+	}
+	return (struct stat_snapshot){ .process = process, .count = n };
 }
 
-void stat_free(struct stat_snapshot *s)
+static void print(const struct stat_process *p, int status, char *text)
 {
-	free(s->process);
+	sprintf(said + strlen(said), "%d %d %s\n", (int)p->h.pid, status, text);
 }
 
-int stat_open(const struct stat_process *p, int flags)
+static int send_all(size_t n, set_sender *send)
 {
-	(void)p;
-	(void)flags;
-	return -1;
+	const struct set_request request = { .timeout_us = 1 };
+	struct stat_snapshot s = processes(n);
+
+	*said = '\0';
+	return set_all(&s, &request, send, print);
 }
 
-static int stop(const struct stat_process *p, int file, void *arg)
+/* The user of the first process has stopped the sender, or its file does not respond. */
+static void stop_first(const struct set_request *request, const struct stat_process *const *p,
+		       size_t n, int out)
 {
-	(void)p;
-	(void)file;
-	(void)arg;
-	raise(SIGSTOP);
-	return EXIT_OK;
-}
-
-static int answer(const struct stat_process *p, int file, void *arg)
-{
-	(void)p;
-	(void)file;
-	puts(arg);
-	return EXIT_OK;
-}
-
-/* What set_all() prints, and its status. */
-static char *call(set_sender *send, void *arg, double wait_s, int *status)
-{
-	static char text[4096];
-	const int old = dup(STDOUT_FILENO);
-	FILE *f = tmpfile();
-	size_t n;
-
-	assert_true(f && old >= 0);
-	fflush(stdout);
-	dup2(fileno(f), STDOUT_FILENO);
-	*status = set_all(send, arg, wait_s);
-	fflush(stdout);
-	dup2(old, STDOUT_FILENO);
-	close(old);
-	rewind(f);
-	n = fread(text, 1, sizeof(text) - 1, f);
-	text[n] = '\0';
-	fclose(f);
-	return text;
+	assert_int_equal(n, 1);
+	if (p[0] == process)
+		raise(SIGSTOP);
+	set_report(out, 0, 0, NULL);
+	set_report(out, 0, EXIT_OK, "done");
 }
 
 static void a_request_that_its_user_stops_does_not_delay_the_others(void **state)
 {
-	const char *text;
-	int status;
+	assert_int_equal(send_all(USERS, stop_first), EXIT_FAILED);
+	assert_non_null(strstr(said, "4711 1 not reached: the request took too long and was ended"));
+	for (unsigned i = 1; i < USERS; i++) {
+		char line[64];
 
-	text = call(stop, NULL, 0.01, &status);
-	assert_int_equal(status, EXIT_FAILED);
-	assert_non_null(strstr(text, "4711 victim: the request took too long and was ended"));
+		snprintf(line, sizeof(line), "\n%u 0 done\n", 4711 + i);
+		assert_non_null(strstr(said, line));
+	}
+}
+
+static void report_forged(const struct set_request *request, const struct stat_process *const *p,
+			  size_t n, int out)
+{
+	set_report(out, 0, EXIT_TIMEOUT, "%s", forged);
+	set_report(out, 0, EXIT_OK, "twice");
+	set_report(out, n, EXIT_OK, "another's");
 }
 
 static void answers_do_not_control_the_terminal(void **state)
 {
-	char forged[] = "one\033[2J\ntwo\rthree";
-	const char *text;
-	int status;
+	assert_int_equal(send_all(1, report_forged), EXIT_TIMEOUT);
+	assert_string_equal(said, "4711 3 one?[2J\ntwo?three\n");
+}
 
-	text = call(answer, forged, 1e6, &status);
-	assert_int_equal(status, EXIT_OK);
-	assert_string_equal(text, "   4711 victim: one?[2J\n   4711 victim: two?three\n");
+static void refuse(const struct set_request *request, const struct stat_process *const *p, size_t n, int out)
+{
+	fail_msg("sent to %d", (int)p[0]->h.pid);
+}
+
+static void nothing_is_sent_to_either_of_two_files(void **state)
+{
+	const struct set_request request = { .timeout_us = 1 };
+	struct stat_snapshot s = processes(1);
+
+	*said = '\0';
+	process->ambiguous = true;
+	strcpy(process->other_file, "/tmp/forged");
+	assert_int_equal(set_all(&s, &request, refuse, print), EXIT_FAILED);
+	assert_string_equal(said, "4711 1 not sent: two files claim to be its statistics, /tmp/file and "
+			    "/tmp/forged; remove the wrong one\n");
 }
 
 int main(void)
@@ -100,6 +104,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_request_that_its_user_stops_does_not_delay_the_others),
 		cmocka_unit_test(answers_do_not_control_the_terminal),
+		cmocka_unit_test(nothing_is_sent_to_either_of_two_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,6 +64,53 @@ seen() {
 	[ ! -s stderr ] || { cat stderr; false; }
 }
 
+@test "a file of another user is not taken for that of a container's process" {
+	[ ! -e /tmp/ccshim-65534 ] || skip "/tmp/ccshim-65534 exists"
+	contain
+	echo 'write 10' >&8
+	answer done
+	mkdir -m 700 /tmp/ccshim-65534
+	sed 's/shown/forge/g' "/proc/$app/root/run/ccshim-stats/1" > "/tmp/ccshim-65534/1"
+	cp /tmp/ccshim-65534/1 "/tmp/ccshim-65534/$app"
+	chmod 600 /tmp/ccshim-65534/*
+	chown -R 65534 /tmp/ccshim-65534
+	setpriv --reuid 65534 --clear-groups sleep 1000 3>&- 5>&- 7<&- 8>&- & # so that its files are read
+	user=$!
+	$ccshim stat -p "$app" --json > now 2> why || true
+	$ccshim set --all --timeout 1ms max_rate=1g > all 2>> why || true
+	cmp /tmp/ccshim-65534/1 "/tmp/ccshim-65534/$app" && untouched=y
+	grep -qa max_rate=1g "/proc/$app/root/run/ccshim-stats/1" && sent=y
+	kill "$user"
+	rm -r /tmp/ccshim-65534
+	jq -e '.processes[0].program == "shown"' now || { cat now why; false; }
+	[ "${untouched:-}${sent:-}" = yy ]
+	grep "$app shown: " all
+	run ! grep forge all
+}
+
+@test "a file system that hangs in a container does not delay other statistics" {
+	[ -w /dev/fuse ] || skip "no /dev/fuse"
+	contain
+	mkfifo mounted
+	unshare -m "$top_builddir/tests/verbs/hanging" /tmp > mounted 3>&- 5>&- 7<&- 8>&- &
+	hangs=$!
+	read -r line < mounted || { skip "a FUSE file system cannot be mounted"; }
+	namespace=$(stat -Lc %i "/proc/$hangs/ns/mnt")
+	$ccshim stat --json > now 2> why
+	$ccshim stat --json > again 2> why-again
+	pgrep -x "ccsm$namespace" | wc -l > children
+	$ccshim set --all --timeout 1ms max_rate=1g > all 2> why-all || status=$?
+	kill -9 $hangs
+	wait $hangs || true
+	for file in why why-again why-all; do
+		grep "do not respond, and are left out: container with mount namespace $namespace" $file
+	done
+	[ "$(cat children)" -le 1 ] # a second one is not started
+	for file in now again; do jq -e "[.processes[].pid] | index($app) != null" $file; done
+	grep "$app shown: " all
+	[ "$status" -eq 1 ]
+}
+
 @test "settings of a process in a container are changed from the host" {
 	contain
 	echo 'write 1' >&8

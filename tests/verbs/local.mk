@@ -49,6 +49,7 @@ TESTS += $(verbs_programs)
 # Programs that the .bats files run.
 check_PROGRAMS += \
 	tests/verbs/sections \
+	tests/verbs/hanging \
 	tests/verbs/shown \
 	tests/verbs/soak \
 	tests/verbs/tracing \

@@ -18,6 +18,7 @@ setup() {
 # Wait until the program has ended.
 teardown() {
 	[ -z "${app:-}" ] || { exec 8>&-; kill "$app" 2>/dev/null; wait "$app"; } || true
+	[ -z "${other:-}" ] || kill "$other" 2>/dev/null || true
 }
 
 # begin [COMMAND...]: start shown.c, and wait until it is ready.
@@ -406,6 +407,47 @@ forge() {
 	grep "of a user with too many" skipped || { cat skipped; false; }
 }
 
+@test "the user IDs that subuid gives to a user are one user" {
+	[ "$(id -u)" -eq 0 ] && unshare -m true 2> /dev/null || skip "requires root"
+	mkdir -m 1777 pages
+	export CCSHIM_STATS_DIR=$PWD/pages
+	seq -f 'pages/ccshim-%.0f' 700000 700099 | xargs mkdir
+	for ((i = 700000; i < 700100; i++)); do chown "$i" "pages/ccshim-$i"; done
+	echo 65533:700000:65536 > subuid
+	unshare -m sh -c 'touch /etc/subuid && mount --bind subuid /etc/subuid && exec "$@"' sh "$ccshim" stat 2> why
+	grep -E "statistics files are skipped: .*, or of a user with too many" why
+	: > subuid
+	unshare -m sh -c 'mount --bind subuid /etc/subuid && exec "$@"' sh "$ccshim" stat 2> why
+	run ! grep "too many" why
+}
+
+# An application of user 65534 that creates many queue pairs.
+begin_other() {
+	mkfifo in2 said2
+	setpriv --reuid 65534 --clear-groups "$top_builddir/tests/verbs/shown" < in2 > said2 2> stderr2 3>&- 7<&- 8>&- &
+	other=$!
+	exec 5> in2 6< said2
+	local line
+	read -r -t 300 line <&6 && [ "$line" = ready ] || { cat stderr2; return 1; }
+	echo 'create 50' >&5
+	read -r -t 300 line <&6 && [ "$line" = done ]
+}
+
+@test "metrics share their queue pairs among users" {
+	[ "$(id -u)" -eq 0 ] && command -v setpriv > /dev/null || skip "not root"
+	mkdir -m 1777 pages
+	export CCSHIM_STATS_DIR=$PWD/pages
+	chmod 755 .
+	begin_other || skip "that user cannot execute the program"
+	begin bash -c 'exec "$0" 5>&- 6<&-' # after the other, whose ID is lower
+	tell 'create 10'
+	$ccshim stat --prometheus --max-qps 30 > metrics 2> why || { cat why; false; }
+	exec 5>&- 6<&-
+	wait "$other"
+	[ "$(grep -c "^ccshim_qp_info{program=\"shown\",pid=\"$app\"" metrics)" -eq 12 ]
+	[ "$(grep -c "^ccshim_qp_info{program=\"shown\",pid=\"$other\"" metrics)" -le 18 ]
+}
+
 @test "invalid options are refused" {
 	for args in "-p x" "-p 0" "-i 0" "-i soon" "-n 0" "-d more" "--sort byte" "--max-qps -1" "more" \
 		"--openmetrics --baseline" "--prometheus --display deltas" "--json --prometheus" "--baseline --display deltas" "--no"; do
@@ -495,7 +537,11 @@ forge() {
 	begin
 	mkdir -m 700 "/tmp/ccshim-$(id -u)" 2> /dev/null || [ -O "/tmp/ccshim-$(id -u)" ]
 	cp "ccshim/$app" "/tmp/ccshim-$(id -u)/$app"
-	[ "$($ccshim stat -p "$app" --json | jq '.processes | length')" -eq 1 ]
+	[ "$($ccshim stat -p "$app" --json 2> why | jq '.processes | length')" -eq 1 ]
+	grep "two files claim to be the statistics of process $app: .*/ccshim/$app and /tmp/ccshim-$(id -u)/$app; remove" why
+	run -1 "$ccshim" set -p "$app" max_rate=1g
+	[[ $output == *"not sent: two files claim to be its statistics"* ]]
+	run ! grep -a max_rate=1g "ccshim/$app" "/tmp/ccshim-$(id -u)/$app"
 	rm "/tmp/ccshim-$(id -u)/$app"
 	rmdir --ignore-fail-on-non-empty "/tmp/ccshim-$(id -u)"
 }
@@ -512,6 +558,8 @@ forge() {
 	as=(setpriv --reuid=$user --clear-groups env -u XDG_RUNTIME_DIR)
 	all=$($ccshim stat -p "$app" --json || true)
 	own=$("${as[@]}" "$ccshim" stat -p "$app" --json 2> /dev/null || true)
+	touch "/tmp/ccshim-$user/$app"
+	chmod 666 "/tmp/ccshim-$user/$app"
 	run "${as[@]}" "$ccshim" set -p "$app" --show
 	rm -rf "/tmp/ccshim-$user" "/tmp/ccshim-$user".*
 	[[ $output == *"process $app has not answered"* ]] # shown.c does not poll

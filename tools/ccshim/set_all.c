@@ -1,184 +1,161 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "set_all.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <grp.h>
-#include <poll.h>
-#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "tools/ccshim/shared/ccshim.h"
 #include "stat/stat.h"
+#include "tools/ccshim/shared/children.h"
 #include "tools/ccshim/shared/terminal.h"
-#include "tools/common/seconds.h"
 
-enum { AT_ONCE = 64, NOGROUP = 65534 };
+#define ALIVE UINT32_MAX
 
-struct target {
-	const struct stat_process *p;
-	pid_t child;
-	int answer;                      /* the end of a pipe */
+struct report {
+	uint32_t i, len;                 /* number of the process; length of the text after it */
+	int32_t status;
 };
 
-static int become(uid_t uid)
+struct outcome {
+	int status;
+	char *text;                      /* NULL: not reached */
+};
+
+/* Processes of one user or container are a group. */
+struct delivery {
+	const struct set_request *request;
+	set_sender *send;
+	const struct stat_process **p;   /* by group */
+	struct outcome *outcome;         /* of p */
+	size_t *group;                   /* index of its first process; the last element is the end */
+	size_t ngroups;
+};
+
+void set_report(int out, size_t i, int status, const char *fmt, ...)
 {
-	char runtime[40];
+	struct report r = { .i = fmt ? (uint32_t)i : ALIVE, .status = status };
+	char text[4096] = "";
+	va_list args;
 
-	if (uid == geteuid())
-		return 0;
-	snprintf(runtime, sizeof(runtime), "/run/user/%ld", (long)uid);
-	return setenv("XDG_RUNTIME_DIR", runtime, 1) || setgroups(0, NULL) ||
-	       setresgid(NOGROUP, NOGROUP, NOGROUP) || setresuid(uid, uid, uid) ? -1 : 0;
-}
-
-/* A file in a container can be opened only before the rights are given up. */
-static _Noreturn void run(const struct target *t, int out, set_sender *send, void *arg)
-{
-	const bool elsewhere = t->p->inner_pid || t->p->other_root;
-	const int file = elsewhere ? stat_open(t->p, O_RDWR) : -1;
-	int status = EXIT_FAILED;
-
-	dup2(out, STDOUT_FILENO);
-	dup2(out, STDERR_FILENO);
-	if (elsewhere && file < 0)
-		printf("%s: %s\n", t->p->file, strerror(errno));
-	else if (become(t->p->owner))
-		printf("cannot act as user %ld: %s\n", (long)t->p->owner, strerror(errno));
-	else
-		status = send(t->p, file, arg);
-	fflush(stdout);
-	_exit(status);
-}
-
-/* 0, or an errno. */
-static int start_sender(struct target *t, set_sender *send, void *arg)
-{
-	int end[2];
-
-	fflush(stdout);
-	if (pipe(end))
-		return errno;
-	t->child = fork();
-	if (t->child < 0)
-		return errno;
-	if (!t->child) {
-		close(end[0]);
-		run(t, end[1], send, arg);
+	if (fmt) {
+		va_start(args, fmt);
+		vsnprintf(text, sizeof(text), fmt, args);
+		va_end(args);
 	}
-	close(end[1]);
-	t->answer = end[0];
-	return 0;
+	r.len = (uint32_t)strlen(text);
+	children_write(out, &r, sizeof(r));
+	children_write(out, text, r.len);
 }
 
-static void print_line(const struct ccs_stats_header *h, char *line)
+static int by_party(const void *a, const void *b)
 {
-	static const char error[] = "ccshim set: ";
+	const struct stat_process *x = *(const struct stat_process *const *)a;
+	const struct stat_process *y = *(const struct stat_process *const *)b;
 
-	if (strncmp(line, error, strlen(error)) == 0)
-		line += strlen(error);
-	terminal_print(stdout, "          ", "%7ld %s: %s", (long)h->pid, h->program, line);
+	return x->party != y->party ? (x->party < y->party ? -1 : 1)
+				    : (x->h.pid > y->h.pid) - (x->h.pid < y->h.pid);
 }
 
-/* Until its end; false: it has not ended in time. */
-static bool read_answer(const struct target *t, FILE *text, double end_s)
+static void run_group(void *arg, size_t i, int out)
 {
-	struct pollfd p = { .fd = t->answer, .events = POLLIN };
-	char part[1024];
-	ssize_t n = 1;
+	const struct delivery *d = arg;
+	const size_t first = d->group[i];
 
-	while (n > 0) {
-		const double left_s = end_s - seconds_now(CLOCK_MONOTONIC);
+	d->send(d->request, d->p + first, d->group[i + 1] - first, out);
+}
 
-		if (poll(&p, 1, left_s > 0 ? (int)(left_s * 1e3) + 1 : 0) == 0)
-			return false;
-		n = read(t->answer, part, sizeof(part));
-		if (n > 0)
-			fwrite(part, 1, (size_t)n, text);
+static void add_reports(void *arg, size_t i, const char *data, size_t len, bool complete)
+{
+	const struct delivery *d = arg;
+	struct report r;
+
+	(void)complete;
+	for (; len >= sizeof(r); data += r.len, len -= r.len) {
+		memcpy(&r, data, sizeof(r));
+		data += sizeof(r);
+		len -= sizeof(r);
+		if (r.len > len)
+			return;
+		if (r.i >= d->group[i + 1] - d->group[i] || d->outcome[d->group[i] + r.i].text)
+			continue;
+		d->outcome[d->group[i] + r.i] = (struct outcome){ r.status, strndup(data, r.len) };
 	}
+}
+
+/* False: no memory. */
+static bool prepare(struct delivery *d, const struct stat_snapshot *s)
+{
+	size_t n = 0;
+
+	d->p = calloc(s->count + 1, sizeof(*d->p));
+	d->outcome = calloc(s->count + 1, sizeof(*d->outcome));
+	d->group = calloc(s->count + 1, sizeof(*d->group));
+	if (!d->p || !d->outcome || !d->group)
+		return false;
+	for (size_t i = 0; i < s->count; i++)
+		if (!s->process[i].ambiguous)
+			d->p[n++] = &s->process[i];
+	qsort(d->p, n, sizeof(*d->p), by_party);
+	for (size_t i = 0; i < n; i++)
+		if (!i || d->p[i]->party != d->p[i - 1]->party)
+			d->group[d->ngroups++] = i;
+	d->group[d->ngroups] = n;
 	return true;
 }
 
-static void print_answer(const struct ccs_stats_header *h, char *text)
+static struct outcome outcome_of(const struct delivery *d, const struct stat_process *p)
 {
-	terminal_replace_controls(text);
-	for (char *line; (line = strsep(&text, "\n"));)
-		if (*line || text)
-			print_line(h, line);
+	char text[1024];
+
+	for (size_t i = 0; i < d->group[d->ngroups]; i++)
+		if (d->p[i] == p && d->outcome[i].text)
+			return d->outcome[i];
+	if (p->ambiguous)
+		snprintf(text, sizeof(text), "not sent: two files claim to be its statistics, %s and %s; "
+			 "remove the wrong one", p->file, p->other_file);
+	else
+		snprintf(text, sizeof(text), "not reached: the request took too long and was ended, as its "
+			 "statistics file %s does not respond", p->file);
+	return (struct outcome){ EXIT_FAILED, strdup(text) };
 }
 
-/* Print the answer and return the status. */
-static int finish(struct target *t, double end_s)
+static int print_all(const struct delivery *d, const struct stat_snapshot *s,
+		     void (*print)(const struct stat_process *p, int status, char *text))
 {
-	char *text = NULL;
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
-	int status;
-
-	if (!f || !read_answer(t, f, end_s)) {
-		kill(t->child, SIGKILL);
-		if (f)
-			fputs("the request took too long and was ended: maybe its user has stopped it\n", f);
-	}
-	if (f && fclose(f) == 0)
-		print_answer(&t->p->h, text);
-	free(text);
-	close(t->answer);
-	if (waitpid(t->child, &status, 0) < 0 || !WIFEXITED(status))
-		return EXIT_FAILED;
-	return WEXITSTATUS(status);
-}
-
-static int run_some(const struct stat_process *p, size_t n, set_sender *send, void *arg,
-		    double wait_s)
-{
-	const double end_s = seconds_now(CLOCK_MONOTONIC) + wait_s;
-	struct target target[AT_ONCE];
-	size_t started = 0;
 	int worst = EXIT_OK;
 
-	for (; started < n; started++) {
-		int error;
+	for (size_t i = 0; i < s->count; i++) {
+		const struct outcome o = outcome_of(d, &s->process[i]);
 
-		target[started] = (struct target){ .p = &p[started] };
-		error = start_sender(&target[started], send, arg);
-
-		if (error) {
-			tool_error("set", "cannot start a process: %s", strerror(error));
-			worst = EXIT_FAILED;
-			break;
+		if (o.text) {
+			terminal_replace_controls(o.text);
+			print(&s->process[i], o.status, o.text);
 		}
-	}
-	for (size_t i = 0; i < started; i++) {
-		const int status = finish(&target[i], end_s);
-
-		if (status && (!worst || status < worst))
-			worst = status;
+		if (o.status && (!worst || o.status < worst))
+			worst = o.status;
+		free(o.text);
 	}
 	return worst;
 }
 
-int set_all(set_sender *send, void *arg, double wait_s)
+int set_all(const struct stat_snapshot *s, const struct set_request *request, set_sender *send,
+	    void (*print)(const struct stat_process *p, int status, char *text))
 {
-	struct stat_snapshot s;
-	int worst = EXIT_OK;
+	struct delivery d = { .request = request, .send = send };
+	const struct children c = { run_group, add_reports, &d };
+	int status = EXIT_FAILED;
 
-	stat_read(&s, 0);
-	if (!s.count) {
-		tool_error("set", "no process%s runs under ccshim with statistics and a queue pair",
-			   geteuid() ? " of yours" : "");
-		worst = EXIT_FAILED;
+	if (prepare(&d, s)) {
+		children_run(&c, d.ngroups);
+		status = print_all(&d, s, print);
+	} else {
+		tool_error("set", "out of memory");
 	}
-	for (size_t i = 0; i < s.count; i += AT_ONCE) {
-		const size_t n = s.count - i < AT_ONCE ? s.count - i : AT_ONCE;
-		const int status = run_some(&s.process[i], n, send, arg, wait_s);
-
-		if (status && (!worst || status < worst))
-			worst = status;
-	}
-	stat_free(&s);
-	return worst;
+	free(d.p);
+	free(d.outcome);
+	free(d.group);
+	return status;
 }

@@ -1,20 +1,39 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CCS_TOOLS_SET_ALL_H
 #define CCS_TOOLS_SET_ALL_H
-/* ccshim set --all: one request to every process. */
+/* ccshim set: one request to a process or to all, without waiting for one after the other. */
+#include <stddef.h>
+#include <stdbool.h>
+
+#include "config/request.h"
+
 struct stat_process;
+struct stat_snapshot;
 
 enum { EXIT_TIMEOUT = 3 };      /* the process did not answer in time */
 
-/* file: the statistics file of p, if it is in other namespaces; or -1. */
-typedef int set_sender(const struct stat_process *p, int file, void *arg);
+struct set_request {
+	char text[CCS_REQUEST_LEN];
+	double timeout_us;
+	bool stays;                      /* without an answer, for the process to read it later */
+};
+
+/* Send to these processes and report each with set_report(). Runs in a child process. */
+typedef void set_sender(const struct set_request *request, const struct stat_process *const *p,
+			size_t n, int out);
+
+/* set_send.c: the sender. */
+void set_send(const struct set_request *request, const struct stat_process *const *p, size_t n, int out);
+
+/* The result for the i-th process of the sender; fmt NULL: the sender is alive. */
+void set_report(int out, size_t i, int status, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 
 /*
- * Call send() for each process that has statistics, in a new process that runs as its
- * owner: root opens no files of users, except files in containers. Each line of its output is
- * printed after the process's number and name. Returns the lowest status except 0, or 0. A process
- * that has not returned after wait_s is killed, because its owner can stop it.
+ * Call send() in a child process for each user and container that has processes in *s, at once, and
+ * then print() for each process in order of IDs. A process without a report was not reached. Returns the lowest status except 0, or 0.
  */
-int set_all(set_sender *send, void *arg, double wait_s);
+int set_all(const struct stat_snapshot *s, const struct set_request *request, set_sender *send,
+	    void (*print)(const struct stat_process *p, int status, char *text));
 
 #endif

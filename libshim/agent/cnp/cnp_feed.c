@@ -77,7 +77,7 @@ int ccs_cnp_feed_deliver(struct ccs_agent *a, const struct ccs_client *c,
 
 		if (f->local_qpn != m->local_qpn || strcmp(f->device, m->device) != 0)
 			continue;
-		if (c->uid != 0 && !ccs_users_same(c->uid, f->client->uid)) {
+		if (c->standing == CCS_STANDING_USER && !ccs_users_same(c->uid, f->client->uid)) {
 			error = error ? EPERM : 0;
 			continue;
 		}

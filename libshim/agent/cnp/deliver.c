@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "agent/cnp/deliver.h"
 
+#include "agent/host/punched.h"
+
 /* The count is written last: a reader that sees it also sees its time. */
 void ccs_deliver_cnps(struct ccs_agent_flow *f, uint64_t n, uint64_t now_ns)
 {
-	struct ccs_slot *slot = &f->client->shm->slot[f->slot];
+	struct ccs_slot *slot = ccs_client_slot(f->client, f->slot);
 
+	if (!slot)
+		return;
 	atomic_store_explicit(&slot->cnp_ns, now_ns, memory_order_relaxed);
 	atomic_fetch_add_explicit(&slot->cnps, n, memory_order_release);
 }
@@ -24,9 +28,9 @@ void ccs_deliver_peer(const struct ccs_client *c, const struct ccs_peer *p)
 void ccs_deliver_peer_to_all(struct ccs_agent *a, const struct ccs_peer *p)
 {
 	for (unsigned i = 0; i < CCS_AGENT_CLIENTS; i++) {
-		const struct ccs_client *c = &a->client[i];
+		struct ccs_client *c = &a->client[i];
 
-		if (c->shm && c->paths[p->index])
+		if (c->shm && c->paths[p->index] && ccs_client_path(c, p->index))
 			ccs_deliver_peer(c, p);
 	}
 }

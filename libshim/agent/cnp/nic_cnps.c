@@ -3,6 +3,7 @@
 
 #include "agent/cnp/deliver.h"
 #include "agent/host/core.h"
+#include "agent/host/punched.h"
 
 struct delivery {
 	struct ccs_agent *agent;
@@ -34,7 +35,8 @@ static void update_peer(void *arg, struct ccs_nic_counter_flow *flow)
 	if (!f->peer->nic_counts_cnps)
 		return;
 	f->peer->last_seen_ns = *now_ns;
-	ccs_deliver_peer(f->client, f->peer);
+	if (ccs_client_path(f->client, f->peer->index))
+		ccs_deliver_peer(f->client, f->peer);
 }
 
 /* Most devices have no such counters. */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "agent/host/rdma_query.h"
+#include "agent/host/users.h"
 
 /* The first reply about the QP's device, or about the QP. */
 struct search {
@@ -84,7 +85,7 @@ static bool is_of_user(pid_t pid, uid_t uid)
 {
 	uid_t users[3];
 
-	return !uid || !read_users(pid, users) || users[0] == uid || users[1] == uid ||
+	return uid == CCS_ANY_USER || !read_users(pid, users) || users[0] == uid || users[1] == uid ||
 	       users[2] == uid;
 }
 

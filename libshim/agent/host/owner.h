@@ -13,7 +13,7 @@
 
 /*
  * Whether the process may register that QP, as ccs_agent_config.check_owner; arg is a struct
- * ccs_netlink, closed (fd -1) at first. 0; EPERM: another process owns it, the process is another
+ * ccs_netlink, closed (fd -1) at first; uid may be CCS_ANY_USER. 0; EPERM: another process owns it, the process is another
  * user's (the process that connected may have ended), or the QP is connected to another peer;
  * ENOENT: no such QP; ENODEV: no such device; EPROTONOSUPPORT: the kernel has no RDMA, or its
  * modules are not loaded; or the kernel's errno (EINVAL before Linux 5.2, and for a port that the

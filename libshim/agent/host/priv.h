@@ -10,19 +10,21 @@
 #include "agent/host/hash_index.h"
 #include "agent/host/netlink.h"
 #include "agent/host/nic_counters.h"
+#include "agent/host/standing.h"
 #include "cc/dcqcn_np.h"
 #include "feedback/shm.h"
 
 enum {
 	CCS_AGENT_CLIENTS = 1024,
-	CCS_AGENT_CLIENTS_PER_UID = 512, /* except root's */
-	CCS_AGENT_PEERS_PER_UID = 1024,  /* that its flows needed first; except root's */
+	CCS_AGENT_CLIENTS_PER_UID = 512, /* except CCS_STANDING_ADMIN */
+	CCS_AGENT_PEERS_PER_UID = 1024,  /* that its flows needed first; except CCS_STANDING_ADMIN */
 	CCS_AGENT_FLOWLESS = 2048,      /* peers that no flow of this host needs */
 	CCS_AGENT_NETWORKS = 4096,       /* hash values of networks */
 	CCS_AGENT_FLOWS = 262144,        /* limit for all clients */
-	CCS_AGENT_FLOWS_PER_UID = 131072, /* except root's */
+	CCS_AGENT_FLOWS_PER_UID = 131072, /* except CCS_STANDING_ADMIN */
 	CCS_AGENT_SAME_QP = 8,           /* slots of a user for one QP at either end: its number can
 	                                  * be reused before the agent has processed the removal */
+	CCS_AGENT_PUNCHERS = 64,         /* users whose regions are refused */
 	CCS_AGENT_STATUS_USERS = 256,    /* hash values of users that request the status */
 	CCS_AGENT_ADDRESSES = 64,
 	CCS_AGENT_INTERFACES = 16,
@@ -38,7 +40,7 @@ enum {
 #define CCS_AGENT_FIRST_RETRY_NS 5000000ull /* first retry of a HELLO before the first lease */
 #define CCS_AGENT_IDLE_NS 100000000ull /* a flow without traffic for this long is idle */
 #define CCS_AGENT_WARN_NS 3600000000000ull /* between warnings of one kind */
-#define CCS_AGENT_STATUS_NS 100000000ull /* between requests of a user for the status, except root */
+#define CCS_AGENT_STATUS_NS 100000000ull /* between requests of a user for the status, except CCS_STANDING_ADMIN */
 
 /* A descriptor that the loop waits for. */
 struct ccs_source {
@@ -67,7 +69,8 @@ struct ccs_inbound {
 	uint32_t path;                   /* 1 + the index of its record in each region, or 0 */
 	uint32_t ifindex;                /* on which the data arrive; 0: unknown */
 	struct ccs_port *port;           /* measured for these data, or NULL */
-	struct ccs_demand request, scan; /* of all its flows; of those in the running scan */
+	struct ccs_demand request, scan; /* of all its flows; found since request was renewed */
+	uint32_t reported;               /* request.active at the last update */
 	uint64_t renew_ns;               /* next renewal of the subscriptions at port and switches */
 	bool measurable;                 /* the interface can be measured */
 	bool switch_records;             /* the telemetry includes records of switches */
@@ -118,7 +121,7 @@ struct ccs_peer {
 	} hello;
 
 	/* Telemetry that this host's flows request from the peer. */
-	struct ccs_demand request, scan; /* as in the last HELLO; in the running scan */
+	struct ccs_demand request, scan; /* of all its flows; found since request was renewed */
 	uint32_t segment;                /* largest segment of its flows, bytes */
 	uint64_t rtt_ns;                 /* between the agents; 0: not measured yet */
 	uint64_t telemetry_sequence;     /* number of the newest ECHO or ADVICE */
@@ -166,6 +169,7 @@ struct ccs_agent_flow {
 	uint32_t slot, port, local_qpn, peer_qpn;
 	uint64_t sent, sent_ns;          /* slot->sent at the last scan; when it last changed */
 	uint64_t read, read_ns;          /* the same for slot->read */
+	bool sends_now, reads_now;       /* counted as active in the requests of its peer */
 	bool reads;                      /* it has READ: its slot names the inbound record */
 	char device[64];
 };
@@ -179,10 +183,20 @@ struct ccs_client {
 	struct ccs_source source;        /* first: the loop passes a pointer to it */
 	pid_t pid;
 	uid_t uid;                       /* CCS_NO_USER: unknown */
+	enum ccs_standing standing;
 	bool hello_done;
 	struct ccs_shm *shm;             /* NULL: the client shares no region */
+	int shm_fd;                      /* of the region */
+	bool punched;                    /* it has released memory of the region: to be closed */
 	struct ccs_agent_flow *first;    /* of its flows */
 	uint32_t flows;
+	struct {
+		uint64_t due_ns;         /* next scan of its flows */
+		uint64_t newest_ns;      /* when the last flow that requests telemetry was added */
+		uint32_t user_flows;     /* of all clients of its user, times the number of users */
+		bool wanted;             /* telemetry, by one of its flows at the last scan */
+		bool done;               /* scanned since the peers' requests were last renewed */
+	} scan;
 	uint32_t *paths;                 /* number of flows per peer, by the peer's index */
 };
 
@@ -233,7 +247,7 @@ enum ccs_agent_warning {
 	CCS_AGENT_WARN_IPC_VERSION, CCS_AGENT_WARN_ACCEPT, CCS_AGENT_WARN_OWNER,
 	CCS_AGENT_WARN_CAPACITY, CCS_AGENT_WARN_PORT, CCS_AGENT_WARN_INTERFACE,
 	CCS_AGENT_WARN_FLOWS, CCS_AGENT_WARN_QPS, CCS_AGENT_WARN_INHERITED,
-	CCS_AGENT_WARN_SHARED_PORT,
+	CCS_AGENT_WARN_SHARED_PORT, CCS_AGENT_WARN_PUNCHED,
 	CCS_AGENT_WARNINGS
 };
 
@@ -295,6 +309,7 @@ struct ccs_agent {
 	uid_t unmapped;                  /* as ccs_users_unmapped() */
 	struct ccs_client *client;       /* CCS_AGENT_CLIENTS */
 	unsigned nclients;
+	struct { uid_t uid; uint64_t until_ns; } puncher[CCS_AGENT_PUNCHERS];
 	uint64_t status_ns[CCS_AGENT_STATUS_USERS]; /* when the next request is answered */
 	struct ccs_closing *closing;
 	struct {
@@ -312,7 +327,6 @@ struct ccs_agent {
 	} host_qps;
 	struct {
 		bool wanted;             /* telemetry, by at least one flow */
-		uint64_t newest_ns;      /* when the last flow that requests it was added */
 	} demand;
 	struct ccs_port *port;           /* CCS_AGENT_PORTS */
 	unsigned nports;                 /* published ones, the first entries */

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 static bool is_memory_file(int fd)
 {
@@ -25,6 +26,28 @@ static bool is_small(int fd)
 bool ccs_shm_is_closed_quickly(int fd)
 {
 	return is_memory_file(fd) && is_small(fd);
+}
+
+enum { PAGES_MOST = 512 };               /* more than the records of paths have */
+
+/*
+ * mincore() does not wait for the process, which may hold the lock of the file; but it does not
+ * count pages that were swapped out, and counts all if the agent may not write to the file.
+ */
+bool ccs_shm_is_allocated(const struct ccs_shm *shm, int fd, size_t from, size_t len)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE), first = from / page * page;
+	const size_t n = (from + len - first + page - 1) / page;
+	unsigned char present[PAGES_MOST];
+	struct stat st;
+	size_t found = 0;
+
+	if (n > PAGES_MOST || fstat(fd, &st) || !(st.st_mode & S_IWOTH) ||
+	    mincore((void *)((uintptr_t)shm + first), from + len - first, present))
+		return false;
+	while (found < n && (present[found] & 1))
+		found++;
+	return found == n || lseek(fd, (off_t)first, SEEK_HOLE) >= (off_t)(from + len);
 }
 
 /* A region that shrinks, or for which no huge page is free, would kill the agent with SIGBUS. */
@@ -56,6 +79,11 @@ struct ccs_shm *ccs_shm_map(int fd, const char **why)
 	*why = "it cannot be mapped for writing";
 	if (shm == MAP_FAILED)
 		return NULL;
+	*why = "its process has not allocated its memory";
+	if (!ccs_shm_is_allocated(shm, fd, 0, offsetof(struct ccs_shm, slot))) {
+		ccs_shm_unmap(shm);
+		return NULL;
+	}
 	*why = "its version differs";
 	if (shm->magic == CCS_SHM_MAGIC && shm->version == CCS_SHM_VERSION &&
 	    shm->slots == CCS_SHM_SLOTS && shm->paths == CCS_SHM_PATHS)

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #define CCS_NO_USER ((uid_t)-1)
+#define CCS_ANY_USER ((uid_t)-2)         /* the user is not checked */
 
 /* The number by which the kernel states users without one; CCS_NO_USER: here, all have one. */
 uid_t ccs_users_unmapped(void);

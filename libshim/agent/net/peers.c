@@ -97,10 +97,10 @@ static void evict(struct ccs_agent *a, struct ccs_peer *p)
 		ps->high--;
 }
 
-/* No flow sends to the peer or READs from it. */
+/* No flow sends to the peer or READs from it, and the last HELLO about it was sent. */
 static bool is_unneeded(const struct ccs_peer *p, uint64_t now_ns)
 {
-	return !p->request.active && !p->inbound.request.active && !ccs_peer_wanted(p, now_ns);
+	return !p->hello.pending && !p->inbound.request.active && !p->inbound.reported && !ccs_peer_wanted(p, now_ns);
 }
 
 /* Evict the peers that do not serve this host and are not served by it. */
@@ -195,7 +195,7 @@ bool ccs_peers_used_up(const struct ccs_agent *a, uid_t uid)
 	const struct ccs_peers *ps = &a->peers;
 	unsigned n = 0;
 
-	for (uint32_t i = 0; uid && i < ps->high; i++)
+	for (uint32_t i = 0; i < ps->high; i++)
 		n += ps->peer[i].serial && ps->peer[i].flows && ps->peer[i].uid == uid;
 	return n >= CCS_AGENT_PEERS_PER_UID;
 }

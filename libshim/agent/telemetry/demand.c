@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A periodic scan of the slots finds which flows request telemetry and how many of them send or
- * READ, without action by the flows. Changes are sent to peers in HELLOs. The scan takes about 1 %
- * of a CPU, independent of the number of flows.
+ * Periodic scans of the slots find which flows request telemetry and how many of them send or
+ * READ, without action by the flows. Changes are sent to peers in HELLOs. The scans take about 1 %
+ * of a CPU, independent of the number of flows, which is divided equally among users.
  */
 #include "agent/telemetry/demand.h"
 
 #include "agent/host/core.h"
+#include "agent/host/punched.h"
 #include "agent/net/send.h"
 #include "agent/telemetry/inbound.h"
 
@@ -40,12 +41,14 @@ static void add_demand(struct ccs_demand *d, const struct ccs_agent_flow *f, uin
 	d->flags |= requested_of(f);
 }
 
-/* Returns whether the scan found another demand. */
-static bool replace_demand(struct ccs_demand *d, struct ccs_demand *scan)
+/* The period and the flags of all flows are known when all were scanned; active flows are counted at
+ * once. Returns whether the demand changed. */
+static bool renew_demand(struct ccs_demand *d, struct ccs_demand *scan)
 {
-	const bool changed = memcmp(d, scan, sizeof(*d));
+	const struct ccs_demand new = { d->active, scan->period_us, scan->flags };
+	const bool changed = memcmp(d, &new, sizeof(*d));
 
-	*d = *scan;
+	*d = new;
 	*scan = (struct ccs_demand){ 0 };
 	return changed;
 }
@@ -60,8 +63,22 @@ void ccs_demand_join(struct ccs_agent *a, struct ccs_agent_flow *f)
 		return;
 	add_demand(&f->peer->request, f, period_us);
 	a->demand.wanted = true;
-	a->due.demand_ns = 0;
-	a->demand.newest_ns = ccs_agent_now(a);
+	a->due.demand_ns = f->client->scan.due_ns = 0;
+	f->client->scan.newest_ns = ccs_agent_now(a);
+	f->client->scan.wanted = true;
+}
+
+static void count_active(struct ccs_demand *d, bool *counted, bool active)
+{
+	d->active += (uint32_t)active - (uint32_t)*counted;
+	*counted = active;
+}
+
+void ccs_demand_leave(struct ccs_agent_flow *f)
+{
+	f->peer->hello.pending |= f->sends_now;
+	count_active(&f->peer->request, &f->sends_now, false);
+	count_active(&f->peer->inbound.request, &f->reads_now, false);
 }
 
 /* Whether the counter, whose value is now `now`, has changed recently. */
@@ -76,38 +93,48 @@ static bool is_active(uint64_t *bytes, uint64_t *changed_ns, uint64_t now, uint6
 
 static void scan_flow(struct ccs_agent *a, struct ccs_agent_flow *f, uint64_t now_ns)
 {
-	const uint32_t period_us = LOAD(f, period_us);
 	struct ccs_peer *p = f->peer;
+	uint32_t period_us;
+	bool active;
 
-	if (!period_us)
+	if (!ccs_client_slot(f->client, f->slot) || !(period_us = LOAD(f, period_us))) {
+		ccs_demand_leave(f);
 		return;
-	a->demand.wanted = true;
+	}
+	f->client->scan.wanted = true;
 	add_demand(&p->scan, f, period_us);
 	if (LOAD(f, segment) > p->segment)
 		p->segment = LOAD(f, segment);
-	if (is_active(&f->sent, &f->sent_ns, LOAD(f, sent), now_ns))
-		p->scan.active++;
-	if (is_active(&f->read, &f->read_ns, LOAD(f, read), now_ns)) {
-		ccs_inbound_read(a, f);
-		add_demand(&p->inbound.scan, f, period_us);
-		p->inbound.scan.active++;
-	}
+	active = is_active(&f->sent, &f->sent_ns, LOAD(f, sent), now_ns);
+	p->hello.pending |= active != f->sends_now;
+	count_active(&p->request, &f->sends_now, active);
+	active = is_active(&f->read, &f->read_ns, LOAD(f, read), now_ns);
+	count_active(&p->inbound.request, &f->reads_now, active);
+	if (!active)
+		return;
+	ccs_inbound_read(a, f);
+	add_demand(&p->inbound.scan, f, period_us);
+	add_demand(&p->inbound.request, f, period_us);
 }
 
 /* While a HELLO is unanswered, a change is sent at a later scan. */
-static void update_request(struct ccs_agent *a, struct ccs_peer *p)
+static void update_request(struct ccs_agent *a, struct ccs_peer *p, bool renew)
 {
-	p->hello.pending |= replace_demand(&p->request, &p->scan);
+	p->hello.pending |= renew && renew_demand(&p->request, &p->scan);
 	if (p->hello.pending && !p->hello.awaited)
 		ccs_send_hello(a, p);
+	if (!p->flows) /* the last one has ended: no repetitions */
+		p->hello.pending = false;
 }
 
-static void update_inbound(struct ccs_agent *a, struct ccs_peer *p, uint64_t now_ns)
+static void update_inbound(struct ccs_agent *a, struct ccs_peer *p, bool renew, uint64_t now_ns)
 {
 	struct ccs_inbound *in = &p->inbound;
-	const uint32_t before = in->request.active;
+	const uint32_t before = in->reported;
+	const bool renewed = renew && renew_demand(&in->request, &in->scan);
 
-	if (replace_demand(&in->request, &in->scan) || now_ns >= in->renew_ns)
+	in->reported = in->request.active;
+	if (renewed || in->request.active != before || now_ns >= in->renew_ns)
 		ccs_inbound_update(a, p, before, now_ns);
 }
 
@@ -116,43 +143,101 @@ static uint64_t longer(uint64_t a_ns, uint64_t b_ns)
 	return a_ns > b_ns ? a_ns : b_ns;
 }
 
-/* A flow that starts to send has no telemetry yet: scan more often, to find it soon. */
-static uint64_t scan_interval_ns(const struct ccs_agent *a, uint64_t now_ns)
+/*
+ * A flow that starts to send has no telemetry yet: scan more often, to find it soon. Each user has
+ * an equal share of the time, so that many flows of one user do not delay another user's.
+ */
+static uint64_t scan_interval_ns(const struct ccs_client *c, uint64_t now_ns)
 {
-	const uint64_t interval_ns = longer(SCAN_NS, SCAN_FLOW_NS * a->flows.n);
+	const uint64_t interval_ns = longer(SCAN_NS, SCAN_FLOW_NS * c->scan.user_flows);
 
-	if (!a->demand.wanted)
+	if (!c->scan.wanted)
 		return UNREQUESTED * interval_ns;
-	if (a->demand.newest_ns && now_ns - a->demand.newest_ns < NEW_NS)
-		return longer(NEW_SCAN_NS, NEW_SCAN_FLOW_NS * a->flows.n);
+	if (c->scan.newest_ns && now_ns - c->scan.newest_ns < NEW_NS)
+		return longer(NEW_SCAN_NS, NEW_SCAN_FLOW_NS * c->scan.user_flows);
 	return interval_ns;
 }
 
-/* Client entries are allocated from the end of the table. */
-static void scan_clients(struct ccs_agent *a, uint64_t now_ns)
+static void scan_client(struct ccs_agent *a, struct ccs_client *c, uint64_t now_ns)
 {
-	const struct ccs_client *c = a->client + CCS_AGENT_CLIENTS;
+	c->scan.wanted = false;
+	for (struct ccs_agent_flow *f = c->first; f; f = f->next)
+		scan_flow(a, f, now_ns);
+	c->scan.done = true;
+	c->scan.due_ns = now_ns + scan_interval_ns(c, now_ns);
+}
 
+/* Scan the clients that are due. Client entries are allocated from the end of the table. Returns
+ * whether all clients were scanned since the last renewal. */
+static bool scan_clients(struct ccs_agent *a, uint64_t now_ns)
+{
+	struct ccs_client *c = a->client + CCS_AGENT_CLIENTS;
+	bool all = true;
+
+	a->due.demand_ns = now_ns + UNREQUESTED * SCAN_NS;
 	for (unsigned n = a->nclients; n && c-- > a->client;) {
 		n -= c->source.fd >= 0;
-		for (struct ccs_agent_flow *f = c->first; f; f = f->next)
-			scan_flow(a, f, now_ns);
+		if (!c->first)
+			continue;
+		if (now_ns >= c->scan.due_ns)
+			scan_client(a, c, now_ns);
+		all &= c->scan.done;
+		a->demand.wanted |= c->scan.wanted;
+		if (c->scan.due_ns < a->due.demand_ns)
+			a->due.demand_ns = c->scan.due_ns;
 	}
+	return all;
+}
+
+static void begin_round(struct ccs_agent *a)
+{
+	for (struct ccs_client *c = a->client; c < a->client + CCS_AGENT_CLIENTS; c++)
+		c->scan.done = false;
 }
 
 void ccs_demand_update(struct ccs_agent *a, uint64_t now_ns)
 {
+	bool renew;
+
 	if (now_ns < a->due.demand_ns)
 		return;
 	a->demand.wanted = false;
-	scan_clients(a, now_ns);
+	renew = scan_clients(a, now_ns);
+	if (renew)
+		begin_round(a);
 	for (uint32_t i = 0; i < a->peers.high; i++) {
 		struct ccs_peer *p = &a->peers.peer[i];
 
-		if (p->flows || p->request.active)
-			update_request(a, p);
-		if (p->inbound.scan.active || p->inbound.request.active)
-			update_inbound(a, p, now_ns);
+		if (p->flows || p->request.active || p->hello.pending)
+			update_request(a, p, renew);
+		if (p->inbound.request.active || p->inbound.reported)
+			update_inbound(a, p, renew, now_ns);
 	}
-	a->due.demand_ns = now_ns + scan_interval_ns(a, now_ns);
+}
+
+static bool is_counted(const struct ccs_client *first, const struct ccs_client *c)
+{
+	return c->flows && c->uid == first->uid;
+}
+
+/* Quadratic in the number of clients, so it is done at each tick only. */
+void ccs_demand_tick(struct ccs_agent *a)
+{
+	struct ccs_client *const end = a->client + CCS_AGENT_CLIENTS;
+	uint32_t users = 0, flows;
+
+	for (struct ccs_client *c = a->client; c < end; c++)
+		c->scan.user_flows = 0;
+	for (struct ccs_client *first = a->client; first < end; first++) {
+		if (!first->flows || first->scan.user_flows)
+			continue;
+		users++;
+		flows = 0;
+		for (const struct ccs_client *c = first; c < end; c++)
+			flows += is_counted(first, c) ? c->flows : 0;
+		for (struct ccs_client *c = first; c < end; c++)
+			c->scan.user_flows += is_counted(first, c) ? flows : 0;
+	}
+	for (struct ccs_client *c = a->client; c < end; c++)
+		c->scan.user_flows *= users;
 }

@@ -2,6 +2,8 @@
 /* Each ECHO of a receiver's agent is written to the regions of clients that send there. */
 #include "agent/telemetry/echo.h"
 
+#include "agent/host/punched.h"
+
 #include "agent/cnp/deliver.h"
 #include "agent/host/core.h"
 
@@ -12,7 +14,7 @@ void ccs_echo_publish(struct ccs_agent *a, uint32_t index, const struct ccs_path
 
 	for (unsigned n = a->nclients; n && c-- > a->client;) {
 		n -= c->source.fd >= 0;
-		if (c->shm && c->paths[index])
+		if (c->shm && c->paths[index] && ccs_client_path(c, index))
 			ccs_shm_path_write(&c->shm->path[index], t);
 	}
 }

@@ -8,6 +8,7 @@
 
 #include "agent/cnp/deliver.h"
 #include "agent/host/core.h"
+#include "agent/host/punched.h"
 #include "agent/net/peers.h"
 #include "agent/telemetry/advise.h"
 #include "agent/telemetry/echo.h"
@@ -62,13 +63,15 @@ void ccs_inbound_attach(struct ccs_agent *a, struct ccs_agent_flow *f)
 
 void ccs_inbound_detach(struct ccs_agent_flow *f)
 {
-	struct ccs_slot *slot = &f->client->shm->slot[f->slot];
+	struct ccs_slot *slot = f->client->punched ? NULL : ccs_client_slot(f->client, f->slot);
 
 	ccs_index_remove(&f->inbound_link);
-	atomic_store_explicit(&slot->inbound_flags, 0, memory_order_relaxed);
+	if (slot)
+		atomic_store_explicit(&slot->inbound_flags, 0, memory_order_relaxed);
 	if (!f->reads)
 		return;
-	atomic_store_explicit(&slot->inbound, 0, memory_order_release);
+	if (slot)
+		atomic_store_explicit(&slot->inbound, 0, memory_order_release);
 	f->client->paths[f->peer->inbound.path - 1]--;
 }
 
@@ -123,14 +126,18 @@ static void start_reading(struct ccs_agent *a, struct ccs_agent_flow *f)
 		in->path = ccs_peer_record(a);
 	if (!in->path)
 		return;
-	f->reads = true;
 	find_interface(a, f, name);
 	in->ifindex = if_nametoindex(name);
 	in->measurable = ccs_ports_can_measure(a, in->ifindex);
+	if (!c->paths[in->path - 1] && !ccs_client_may_add(c, f->slot, in->path - 1)) {
+		c->punched = true;
+		return;
+	}
 	if (!c->paths[in->path - 1]++) {
 		write_flags(c, in);
 		ccs_shm_path_write(&c->shm->path[in->path - 1], &in->telemetry);
 	}
+	f->reads = true;
 	atomic_store_explicit(&c->shm->slot[f->slot].inbound, in->path, memory_order_release);
 }
 
@@ -171,8 +178,8 @@ static void set_switch_records(struct ccs_agent *a, struct ccs_inbound *in, bool
 	if (in->switch_records == switch_records)
 		return;
 	in->switch_records = switch_records;
-	for (const struct ccs_client *c = a->client; c < a->client + CCS_AGENT_CLIENTS; c++)
-		if (c->shm && c->paths[in->path - 1])
+	for (struct ccs_client *c = a->client; c < a->client + CCS_AGENT_CLIENTS; c++)
+		if (c->shm && c->paths[in->path - 1] && ccs_client_path(c, in->path - 1))
 			write_flags(c, in);
 }
 

@@ -6,7 +6,6 @@
 #include "agent/telemetry/relay.h"
 
 #include <errno.h>
-#include <unistd.h>
 
 #include "agent/host/core.h"
 #include "agent/net/peers.h"
@@ -131,7 +130,7 @@ bool ccs_relay_receive(struct ccs_agent *a, const struct ccs_peer *p,
 	return nearest;
 }
 
-/* The record slows flows of other hosts, so only root and the agent's user may feed one. */
+/* The record slows flows of other hosts, so no process that is only a user's may feed one. */
 int ccs_relay_feed(struct ccs_agent *a, const struct ccs_client *c,
 		   const struct ccs_ipc_record *m)
 {
@@ -148,7 +147,7 @@ int ccs_relay_feed(struct ccs_agent *a, const struct ccs_client *c,
 		.last_seen_ns = now_ns,
 	};
 
-	if (c->uid && c->uid != geteuid())
+	if (c->standing == CCS_STANDING_USER)
 		return EPERM;
 	if (!m->link || m->hop > UINT16_MAX || m->from_bits > 128 || !m->capacity ||
 	    m->capacity > CCS_RECORD_CAPACITY_MOST)

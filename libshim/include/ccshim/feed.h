@@ -36,7 +36,7 @@ struct ccs_feed *ccs_feed_open(const char *path);
 /*
  * Delivers count (>= 1) CNPs to queue pair qpn on that device of this host. 0; -1 and errno:
  * ENOENT: no such controlled queue pair, or its algorithm does not use CNPs; EPERM: the caller is
- * not root or the user whose process owns it; EINVAL: invalid device name, or count is 0; also the
+ * not the user whose process owns it, and has no CAP_NET_ADMIN in the agent's namespaces; EINVAL: invalid device name, or count is 0; also the
  * errors of ccs_feed_open(). After ETIMEDOUT or ECONNRESET it is unknown whether the CNPs were
  * delivered.
  */
@@ -61,8 +61,8 @@ struct ccs_feed_link {
 
 /*
  * Feeds a link's counters. Call it about every ms while data arrive; the agent discards a record
- * after a quarter of a second. 0; -1 and errno: EPERM: the caller is neither root nor the agent's
- * user; EINVAL: the record is invalid; also as ccs_feed_cnp().
+ * after a quarter of a second. 0; -1 and errno: EPERM: the caller has no CAP_NET_ADMIN in the
+ * agent's namespaces, and is not the agent's user; EINVAL: the record is invalid; also as ccs_feed_cnp().
  */
 int ccs_feed_link(struct ccs_feed *h, const struct ccs_feed_link *link);
 

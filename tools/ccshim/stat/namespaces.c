@@ -5,10 +5,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/nsfs.h>
 #include <linux/openat2.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -33,25 +36,51 @@ static uint64_t read_inode(const char *pid, const char *which)
 	return stat(name, &st) ? 0 : st.st_ino;
 }
 
-/* The last number of the line NSpid in /proc/PID/status: the ID in the innermost namespace. 0: the
- * process has ended. *own: it is the only number, so the process is in the caller's namespace. */
-static pid_t read_inner(const char *pid, bool *own)
+/* The text after that name at the start of a line of /proc/PID/status; "": no such line. */
+static const char *find_line(const char *status, const char *name)
 {
-	char name[64], line[256];
-	pid_t inner = 0;
-	int len = 0;
+	const char *at = strstr(status, name);
+
+	return at ? at + strlen(name) : "";
+}
+
+/* Whether SIGKILL is pending, for the process or its first thread. */
+static bool is_killed(const char *status)
+{
+	const unsigned long long sigkill = 1ull << (SIGKILL - 1);
+
+	return (strtoull(find_line(status, "\nSigPnd:\t"), NULL, 16) & sigkill) ||
+	       (strtoull(find_line(status, "\nShdPnd:\t"), NULL, 16) & sigkill);
+}
+
+/*
+ * Parse /proc/PID/status, which never waits for the process. *own: the ID in its innermost PID
+ * namespace is the only one, so the process is in the caller's namespace. False: it has ended.
+ */
+static bool read_status(const char *pid, struct ns_process *p, bool *own)
+{
+	char name[64], status[4096];
+	const char *ids;
+	size_t len = 0;
+	int n, numbers = 0;
 	FILE *f;
 
 	snprintf(name, sizeof(name), "/proc/%.16s/status", pid);
 	f = fopen(name, "re");
-	while (f && !inner && fgets(line, sizeof(line), f))
-		if (sscanf(line, "NSpid: %*d %n", &len) != EOF && len) {
-			*own = !line[len];
-			inner = (pid_t)strtol(strrchr(line, '\t'), NULL, 10);
-		}
-	if (f)
+	if (f) {
+		len = fread(status, 1, sizeof(status) - 1, f);
 		fclose(f);
-	return inner;
+	}
+	status[len] = '\0';
+	sscanf(status, "Name: %15s", p->name);
+	ids = find_line(status, "\nNSpid:");
+	while (sscanf(ids, " %d%n", &p->inner, &n) == 1) {
+		ids += n;
+		numbers++;
+	}
+	*own = numbers <= 1;
+	p->abandoned = is_killed(status) && *find_line(status, "\nState:\t") != 'Z';
+	return sscanf(find_line(status, "\nUid:"), "%*u %u %u", &p->effective, &p->saved) == 2;
 }
 
 static bool add(struct namespaces *n, const struct ns_process *p)
@@ -70,38 +99,56 @@ static bool add(struct namespaces *n, const struct ns_process *p)
 static void read_process(struct namespaces *n, const char *pid)
 {
 	struct ns_process p = { .pid = ccs_stats_pid_of(pid) };
-	bool own = true;
+	bool own;
 
-	if (!p.pid)
+	if (!p.pid || !read_status(pid, &p, &own))
 		return;
 	p.pid_ns = read_inode(pid, "pid");
 	p.mount_ns = p.pid_ns ? read_inode(pid, "mnt") : 0;
 	if (!p.mount_ns) { /* it may not be inspected */
-		read_inner(pid, &own);
+		p.pid_ns = own ? n->pid_ns : 0;
 		n->complete &= own;
-		return;
 	}
-	if (p.pid_ns == n->pid_ns && p.mount_ns == n->mount_ns)
-		return;
-	p.inner = p.pid_ns == n->pid_ns ? p.pid : read_inner(pid, &own);
-	if (p.inner && !add(n, &p))
+	if (!add(n, &p))
 		n->complete = false;
 }
 
-void namespaces_read(struct namespaces *n)
+static int by_mount_ns(const void *a, const void *b)
+{
+	const struct ns_process *x = a, *y = b;
+
+	return x->mount_ns != y->mount_ns ? (x->mount_ns < y->mount_ns ? -1 : 1)
+					  : (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+static void read_all(struct namespaces *n)
 {
 	DIR *proc = opendir("/proc");
 	const struct dirent *e;
-	struct timespec now;
 
-	*n = (struct namespaces){ .pid_ns = read_inode("self", "pid"), .mount_ns = read_inode("self", "mnt") };
-	clock_gettime(CLOCK_REALTIME, &now);
-	n->read_s = now.tv_sec;
 	n->complete = proc && n->pid_ns == first_pid_ns;
 	while (proc && n->pid_ns && (e = readdir(proc)))
 		read_process(n, e->d_name);
 	if (proc)
 		closedir(proc);
+	if (n->count)
+		qsort(n->process, n->count, sizeof(*n->process), by_mount_ns);
+}
+
+void namespaces_read(struct namespaces *n, pid_t only)
+{
+	struct timespec now;
+	char name[24];
+
+	*n = (struct namespaces){ .pid_ns = read_inode("self", "pid"), .mount_ns = read_inode("self", "mnt"),
+				  .user_ns = read_inode("self", "user") };
+	clock_gettime(CLOCK_REALTIME, &now);
+	n->read_s = now.tv_sec;
+	snprintf(name, sizeof(name), "%ld", (long)only);
+	if (only)
+		read_process(n, name);
+	else
+		read_all(n);
 }
 
 void namespaces_free(struct namespaces *n)
@@ -118,28 +165,59 @@ pid_t namespaces_find(const struct namespaces *n, uint64_t pid_ns, pid_t inner)
 	return 0;
 }
 
-pid_t namespaces_inner(const struct namespaces *n, pid_t pid)
+bool namespaces_is_in_other_mount(const struct namespaces *n, const struct ns_process *p)
 {
-	for (size_t i = 0; i < n->count; i++)
-		if (n->process[i].pid == pid)
-			return n->process[i].inner;
-	return pid;
+	return p->mount_ns && p->mount_ns != n->mount_ns;
 }
 
-uint64_t namespaces_mount(const struct namespaces *n, pid_t pid)
+/* The outermost user namespace that contains `ns` and is not the caller's; -1: it is the caller's. Takes ns. */
+static int find_outermost(const struct namespaces *n, int ns)
 {
-	for (size_t i = 0; i < n->count; i++)
-		if (n->process[i].pid == pid && n->process[i].mount_ns != n->mount_ns)
-			return n->process[i].mount_ns;
-	return 0;
+	int inside = -1;
+	struct stat st;
+
+	while (ns >= 0 && fstat(ns, &st) == 0 && st.st_ino != n->user_ns) {
+		if (inside >= 0)
+			close(inside);
+		inside = ns;
+		ns = ioctl(ns, NS_GET_PARENT);
+	}
+	if (ns >= 0)
+		close(ns);
+	return inside;
+}
+
+uid_t namespaces_mount_owner(const struct namespaces *n, const struct ns_process *p)
+{
+	char name[64];
+	uid_t owner;
+	int mount, user;
+
+	snprintf(name, sizeof(name), "/proc/%ld/ns/mnt", (long)p->pid);
+	mount = open(name, O_RDONLY | O_CLOEXEC);
+	if (mount < 0)
+		return 0;
+	user = find_outermost(n, ioctl(mount, NS_GET_USERNS));
+	close(mount);
+	if (user < 0)
+		return 0;
+	if (ioctl(user, NS_GET_OWNER_UID, &owner))
+		owner = 0;
+	close(user);
+	return owner;
+}
+
+static int open_at(int dir, const char *path, uint64_t resolve)
+{
+	const struct open_how how = {
+		.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | resolve,
+	};
+
+	return (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
 }
 
 int namespaces_open_dir(pid_t pid, const char *path)
 {
-	const struct open_how how = {
-		.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS,
-	};
 	char name[40];
 	int root, dir, error;
 
@@ -147,9 +225,18 @@ int namespaces_open_dir(pid_t pid, const char *path)
 	root = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return -1;
-	dir = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	dir = open_at(root, path, RESOLVE_IN_ROOT);
 	error = errno;
 	close(root);
 	errno = error;
 	return dir;
+}
+
+/* Before Linux 5.6, a mount point is opened as well. */
+int namespaces_open_beneath(int dir, const char *name)
+{
+	const int fd = open_at(dir, name, RESOLVE_BENEATH | RESOLVE_NO_XDEV);
+
+	return fd < 0 && errno == ENOSYS
+		? openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : fd;
 }

@@ -167,32 +167,13 @@ static int load_baseline(const struct request *rq, struct stat_snapshot *base)
 
 /* -- reading and printing -------------------------------------------------------- */
 
-static void warn_about_omissions(const struct stat_snapshot *s)
-{
-	static bool warned;
-
-	if (warned || !(s->denied + s->unreadable + s->invisible))
-		return;
-	warned = true;
-	if (s->denied)
-		tool_error("stat", "processes of other users are not shown; this requires root");
-	if (s->invisible)
-		tool_error("stat", "%u statistics file%s not shown: of processes in PID namespaces that "
-			   "are not visible here; run it on the host, as root", s->invisible,
-			   s->invisible == 1 ? " is" : "s are");
-	if (s->unreadable)
-		tool_error("stat", "%u statistics file%s skipped: damaged, of another version of "
-			   "ccshim, or of a user with too many", s->unreadable,
-			   s->unreadable == 1 ? " is" : "s are");
-}
-
 static bool is_in_other_root(pid_t pid)
 {
 	struct namespaces n;
 	bool is;
 
-	namespaces_read(&n);
-	is = namespaces_mount(&n, pid);
+	namespaces_read(&n, pid);
+	is = n.count && namespaces_is_in_other_mount(&n, n.process);
 	namespaces_free(&n);
 	return is;
 }
@@ -271,7 +252,7 @@ static int monitor(const struct request *rq, const struct stat_snapshot *baselin
 	}
 	for (;;) {
 		stat_read(&now, rq->pid);
-		warn_about_omissions(&now);
+		stat_warn_of_omissions("stat", &now);
 		if (rq->pid && !now.count) {
 			status = shown ? EXIT_OK : explain_absence(rq->pid);
 			break;

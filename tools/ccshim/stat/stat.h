@@ -25,7 +25,12 @@ struct stat_process {
 	uint64_t inner_pid;              /* ID in its PID namespace; 0: it is the reader's namespace */
 	uid_t owner;
 	bool other_root;                 /* file is a path as the process sees it */
-	char file[360];
+	bool in_own_mount;               /* file is in the process's mount namespace */
+	bool ambiguous;                  /* it has two files: no request is sent to either */
+	dev_t dev;
+	ino_t ino;                       /* of the file */
+	size_t party;                    /* number of the user or container whose file it is */
+	char file[360], other_file[360]; /* other_file: if it is ambiguous */
 };
 
 /* The statistics of all processes at one time, or their increase since an earlier snapshot. */
@@ -36,24 +41,32 @@ struct stat_snapshot {
 	size_t count;
 	unsigned denied;                 /* directories of other users that may not be read */
 	unsigned invisible;              /* files of PID namespaces that the reader does not see */
-	unsigned unreadable;             /* files that are damaged or of another version */
+	unsigned unreadable;             /* files that are damaged, of another version, or too many */
+	char stuck[256];                 /* users and containers whose files did not respond */
+	char obstacle[480];              /* why the file of the process asked for is not used */
 };
 
 /* stat_find.c. Read the statistics of a process, or of all (0) that the caller may read, also in
- * containers. Removes the files of ended processes. Free the snapshot with stat_free(). */
+ * containers. Removes the files of ended processes. Does not wait for files of other users for long:
+ * they are read in child processes. Free the snapshot with stat_free(). */
 void stat_read(struct stat_snapshot *s, pid_t only);
+/* The same without queue pairs. */
+void stat_read_brief(struct stat_snapshot *s, pid_t only);
 void stat_free(struct stat_snapshot *s);
-/* Open the file that a process was read from; -1 and errno. */
+/* Open the file that a process was read from; -1 and errno. It may wait for its owner. */
 int stat_open(const struct stat_process *p, int flags);
 /* Use the directory of option stats_dir. stat_read() does so. */
 void stat_use_option(void);
 /* Warn if processes cannot use that directory. */
 void stat_warn_of_option(const char *cmd);
 
+/* stat_omitted.c. Print once per program what a snapshot lacks, and why. */
+void stat_warn_of_omissions(const char *cmd, const struct stat_snapshot *s);
+
 /* stat_files.c. Parse a statistics file; false if it is invalid or of an unknown version. */
 bool stat_parse(const void *image, size_t size, struct stat_process *p);
-/* The same of a file that its owner may truncate. */
-bool stat_parse_mapped(const void *image, size_t size, struct stat_process *p);
+/* The same of a file that its owner may truncate; brief: without its queue pairs. */
+bool stat_parse_mapped(const void *image, size_t size, bool brief, struct stat_process *p);
 
 /* The job that the file names. */
 struct ccs_job stat_job(const struct ccs_stats_header *h);

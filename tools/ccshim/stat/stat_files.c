@@ -87,7 +87,7 @@ static void copy_slots(const struct ccs_stats_layout *l, struct stat_process *p)
 
 /* Repeat the copy if a queue pair was destroyed during it, which would be counted twice: in its
  * slot and in the sums. */
-bool stat_parse(const void *image, size_t size, struct stat_process *p)
+static bool parse(const void *image, size_t size, bool brief, struct stat_process *p)
 {
 	const struct ccs_stats_header *mapped = image;
 	struct ccs_stats_layout layout;
@@ -96,6 +96,8 @@ bool stat_parse(const void *image, size_t size, struct stat_process *p)
 	if (!ccs_stats_layout(image, size, &layout))
 		return false;
 	copy_header(&layout, &p->h);
+	if (brief)
+		return true;
 	p->qp = calloc(layout.slots + 1, sizeof(*p->qp));
 	if (!p->qp)
 		return false;
@@ -109,6 +111,11 @@ bool stat_parse(const void *image, size_t size, struct stat_process *p)
 	return true;
 }
 
+bool stat_parse(const void *image, size_t size, struct stat_process *p)
+{
+	return parse(image, size, false, p);
+}
+
 /* -- mapped files -------------------------------------------------------------- */
 
 static sigjmp_buf truncated;
@@ -120,7 +127,7 @@ static void on_bus(int sig)
 }
 
 /* The owner may truncate the file while it is read, which raises SIGBUS. */
-bool stat_parse_mapped(const void *image, size_t size, struct stat_process *p)
+bool stat_parse_mapped(const void *image, size_t size, bool brief, struct stat_process *p)
 {
 	const struct sigaction bus = { .sa_handler = on_bus };
 	struct sigaction old;
@@ -128,9 +135,10 @@ bool stat_parse_mapped(const void *image, size_t size, struct stat_process *p)
 
 	sigaction(SIGBUS, &bus, &old);
 	if (!sigsetjmp(truncated, 1)) {
-		ok = stat_parse(image, size, p);
+		ok = parse(image, size, brief, p);
 	} else {
 		free(p->qp);
+		p->qp = NULL;
 	}
 	sigaction(SIGBUS, &old, NULL);
 	return ok;

@@ -1,329 +1,300 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds the statistics files of processes, also in containers: in directories that the caller shares
- * with them, and in other mount namespaces. A file is attributed to a process only if the process
- * exists with that ID in the file's PID namespace, was started at the time that the file states, and
- * belongs to the file's owner.
+ * Finds the statistics files of processes, also in containers. This program reads only /proc and the
+ * names in directories of the host; a child process for each user or container reads the files.
  */
-#include "stat.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "config/options.h"
-#include "namespaces.h"
 #include "observe/stats_dir.h"
+#include "stat_search.h"
+#include "subuid.h"
 #include "tools/ccshim/shared/ccshim.h"
+#include "tools/ccshim/shared/children.h"
 
-/*
- * Limits of directories and slots that are read for each user except root and the caller, so that a
- * user cannot delay or hide the statistics of others. A file counts as its slots plus FILE_COST.
- */
-enum { DIRS_MAX = 4096, DIRS_OF_USER = 1024, SLOTS_OF_USER = 131072, FILE_COST = 16 };
+/* Names that are read of a directory in which all users can make some. */
+enum { NAMES_MAX = 65536 };
 
-struct seen {
-	dev_t dev;
-	ino_t ino;
-	uid_t owner;
-	uint64_t slots;                  /* that were read there */
-};
+/* -- parties ------------------------------------------------------------------------- */
 
-struct search {
-	struct stat_snapshot *s;
-	struct namespaces ns;
-	pid_t only, only_inner;          /* 0: all */
-	struct seen seen[DIRS_MAX];
-	unsigned count;
-};
-
-/* A directory of statistics files. */
-struct place {
-	int dir;
-	const char *name;
-	uid_t owner;
-	uint64_t mount_ns;               /* in which it is; 0: the caller's */
-	uint64_t *slots;                 /* that were read there */
-};
-
-/* -- whose file it is ------------------------------------------------------------ */
-
-/* The process's ID in the caller's namespace; 0: not found. */
-static pid_t find_process(const struct search *f, const struct ccs_stats_header *h)
+/* The array can hold 2^n elements if it has more than 2^(n-1). NULL: no memory. */
+static void *grow(void **array, size_t count, size_t size)
 {
-	if (h->pid_namespace == f->ns.pid_ns)
-		return ccs_stats_is_stale(h) ? 0 : (pid_t)h->pid;
-	return namespaces_find(&f->ns, h->pid_namespace, (pid_t)h->pid);
-}
+	void *more = *array;
 
-/* Users can write any process's ID into a file, but only into files that they own. In a user
- * namespace, h.uid differs from the number of the file's owner. */
-static bool is_of_process(const struct search *f, const struct stat_process *p, pid_t pid,
-			  const struct place *at)
-{
-	struct ccs_stats_identity id;
-	char proc[32];
-	struct stat st;
-
-	if (p->h.pid_namespace == f->ns.pid_ns && p->h.uid != at->owner && !at->mount_ns)
-		return false;
-	if (at->mount_ns && namespaces_mount(&f->ns, pid) != at->mount_ns)
-		return false;
-	snprintf(proc, sizeof(proc), "/proc/%ld", (long)pid);
-	return ccs_stats_identify(pid, &id) == 0 && ccs_stats_same(&p->h, &id) &&
-	       stat(proc, &st) == 0 && (st.st_uid == at->owner || st.st_uid == 0);
-}
-
-/* The process of a file has certainly ended if the file is older than the list of all processes. */
-static void sweep_foreign(struct search *f, const struct place *at, const char *name, const struct stat *st)
-{
-	if (!f->ns.complete)
-		f->s->invisible++;
-	else if (!at->mount_ns && st->st_ctim.tv_sec + 1 < f->ns.read_s)
-		unlinkat(at->dir, name, 0);
-}
-
-/* Add each process once, even if several files claim to be its. */
-static bool add_process(struct stat_snapshot *s, const struct stat_process *p)
-{
-	struct stat_process *more;
-
-	for (size_t i = 0; i < s->count; i++)
-		if (s->process[i].h.pid == p->h.pid)
-			return false;
-	more = realloc(s->process, (s->count + 1) * sizeof(*more));
+	if ((count & (count - 1)) == 0)
+		more = reallocarray(more, count ? 2 * count : 1, size);
 	if (!more)
-		return false;
-	s->process = more;
-	more[s->count++] = *p;
-	return true;
+		return NULL;
+	*array = more;
+	return (char *)more + count * size;
 }
 
-/* The host's name of the control group has the ID, which a process in a container may not see. */
-static void read_container(struct stat_process *p)
+static void add_party(struct search *f, uid_t user, uint64_t mount_ns)
 {
-	char proc[32], id[CCS_CONTAINER_LEN];
+	struct party *new;
 
-	snprintf(proc, sizeof(proc), "/proc/%" PRIu64, p->h.pid);
-	if (ccs_container_read(proc, id))
-		snprintf(p->h.container, sizeof(p->h.container), "%s", id);
-}
-
-/* Takes p->qp if it returns true. */
-static bool identify(struct search *f, struct stat_process *p, const struct place *at, const char *name,
-		     const struct stat *st)
-{
-	const pid_t pid = p->h.pid == (uint64_t)ccs_stats_pid_of(name) ? find_process(f, &p->h) : 0;
-	const bool foreign = p->h.pid_namespace != f->ns.pid_ns;
-
-	if (!pid && foreign)
-		sweep_foreign(f, at, name, st);
-	if (!pid || (f->only && pid != f->only) || !is_of_process(f, p, pid, at))
-		return false;
-	p->inner_pid = foreign ? p->h.pid : 0;
-	p->h.pid = (uint64_t)pid;
-	p->owner = at->owner;
-	p->other_root = at->mount_ns != 0;
-	if (foreign)
-		read_container(p);
-	return (size_t)snprintf(p->file, sizeof(p->file), "%s/%s", at->name, name) < sizeof(p->file) &&
-	       add_process(f->s, p);
-}
-
-/* -- files ------------------------------------------------------------------------- */
-
-/* The process has not written the header yet. The owner may truncate the file, so it is not mapped. */
-static bool is_unfinished(int fd)
-{
-	uint64_t magic;
-
-	return pread(fd, &magic, sizeof(magic), 0) != sizeof(magic) || !magic;
-}
-
-static void read_mapped(struct search *f, const void *mapped, const struct place *at, const char *name,
-			const struct stat *st)
-{
-	struct stat_process p = { 0 };
-
-	*at->slots += FILE_COST;
-	if (!stat_parse_mapped(mapped, (size_t)st->st_size, &p)) {
-		f->s->unreadable++;
+	for (size_t i = 0; i < f->nparties; i++)
+		if (f->party[i].user == user && f->party[i].mount_ns == mount_ns)
+			return;
+	new = grow((void **)&f->party, f->nparties, sizeof(*new));
+	if (!new)
 		return;
+	*new = (struct party){ user, mount_ns };
+	f->nparties++;
+}
+
+static void add_uid(struct search *f, uid_t uid)
+{
+	uid_t *new;
+
+	for (size_t i = f->nuids; i-- > 0;)
+		if (f->uid[i] == uid)
+			return;
+	new = grow((void **)&f->uid, f->nuids, sizeof(*new));
+	if (!new)
+		return;
+	*new = uid;
+	f->nuids++;
+	add_party(f, subuid_user(uid), 0);
+}
+
+/* Without root, only the caller's files can be read. */
+static void find_parties(struct search *f)
+{
+	const struct namespaces *ns = &f->ns;
+
+	add_uid(f, geteuid());
+	for (size_t i = 0; i < ns->count && !geteuid(); i++) {
+		const struct ns_process *p = &ns->process[i];
+		uid_t owner;
+
+		add_uid(f, p->effective);
+		add_uid(f, p->saved);
+		if (!namespaces_is_in_other_mount(ns, p) || (i && p->mount_ns == p[-1].mount_ns))
+			continue;
+		owner = namespaces_mount_owner(ns, p);
+		add_party(f, owner, owner ? 0 : p->mount_ns);
 	}
-	*at->slots += p.h.slots;
-	if (!identify(f, &p, at, name, st))
-		free(p.qp);
 }
 
-static bool is_limited(uid_t owner)
+/* Whether a child of an earlier call still waits for the party's files. */
+static bool is_waited_for(const struct search *f, const struct party *party)
 {
-	return owner && owner != geteuid();
+	char name[16];
+
+	stat_party_name(party, name);
+	for (size_t i = 0; i < f->ns.count; i++)
+		if (f->ns.process[i].abandoned && f->ns.process[i].effective == geteuid() &&
+		    strcmp(f->ns.process[i].name, name) == 0)
+			return true;
+	return false;
 }
 
-static bool has_used_up(const struct search *f, uid_t owner)
+static void add_stuck(struct search *f, const struct party *party)
 {
-	uint64_t slots = 0;
+	char *text = f->s->stuck;
+	const size_t len = strlen(text), left = sizeof(f->s->stuck) - len;
 
-	for (unsigned i = 0; is_limited(owner) && i < f->count; i++)
-		slots += f->seen[i].owner == owner ? f->seen[i].slots : 0;
-	return slots >= SLOTS_OF_USER;
+	if (party->mount_ns)
+		snprintf(text + len, left, "%scontainer with mount namespace %lu", len ? ", " : "",
+			 (unsigned long)party->mount_ns);
+	else
+		snprintf(text + len, left, "%suser %lu", len ? ", " : "", (unsigned long)party->user);
 }
 
-static void read_file(struct search *f, const struct place *at, const char *name)
+/* -- directories --------------------------------------------------------------------- */
+
+static void add_dir(struct search *f, const char *name, uid_t user)
 {
-	const int fd = ccs_stats_open_file(at->dir, name, O_RDONLY);
+	struct found_dir *new;
+
+	for (size_t i = 0; i < f->ndirs; i++)
+		if (strcmp(f->dir[i].name, name) == 0)
+			return;
+	new = grow((void **)&f->dir, f->ndirs, sizeof(*new));
+	if (!new || (size_t)snprintf(new->name, sizeof(new->name), "%s", name) >= sizeof(new->name))
+		return;
+	new->user = user;
+	f->ndirs++;
+}
+
+/* The default directories of a user ID that has processes. */
+static void add_defaults(struct search *f, uid_t uid)
+{
+	const uid_t user = subuid_user(uid);
+	char name[320];
+
+	snprintf(name, sizeof(name), "/run/user/%lu/ccshim", (unsigned long)uid);
+	add_dir(f, name, user);
+	snprintf(name, sizeof(name), "/tmp/ccshim-%lu", (unsigned long)uid);
+	add_dir(f, name, user);
+	if (!uid)
+		add_dir(f, "/run/ccshim-stats", user);
+	if (!*f->stats_dir)
+		return;
+	snprintf(name, sizeof(name), "%s/ccshim-%lu", f->stats_dir, (unsigned long)uid);
+	add_dir(f, name, user);
+}
+
+/* A user may have made a directory under any name, which that user's child opens. */
+static void add_entry(struct search *f, int parent, const char *parent_name, const char *name)
+{
+	const int fd = namespaces_open_beneath(parent, name);
+	unsigned same = 0;
+	char path[320];
 	struct stat st;
-	void *mapped;
 
 	if (fd < 0)
-		return;
-	if (fstat(fd, &st) == 0 && st.st_uid == at->owner && !is_unfinished(fd)) {
-		mapped = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
-		if (mapped != MAP_FAILED) {
-			read_mapped(f, mapped, at, name, &st);
-			munmap(mapped, (size_t)st.st_size);
-		}
+		f->s->denied += errno == EACCES;
+	else if (fstat(fd, &st) == 0) {
+		const uid_t user = subuid_user(st.st_uid);
+
+		for (size_t i = 0; i < f->ndirs; i++)
+			same += f->dir[i].user == user;
+		snprintf(path, sizeof(path), "%s/%s", parent_name, name);
+		if (same < DIRS_OF_USER || !user)
+			add_dir(f, path, user);
+		else
+			f->s->unreadable++;
 	}
-	close(fd);
+	if (fd >= 0)
+		close(fd);
 }
 
-/* -- directories --------------------------------------------------------------- */
-
-/* NULL: it was read before, or there are too many. */
-static struct seen *add_dir(struct search *f, const struct stat *st)
+static void add_entries(struct search *f, const char *parent)
 {
-	unsigned same = 0;
-
-	for (unsigned i = 0; i < f->count; i++) {
-		if (f->seen[i].dev == st->st_dev && f->seen[i].ino == st->st_ino)
-			return NULL;
-		same += f->seen[i].owner == st->st_uid;
-	}
-	if (f->count == DIRS_MAX || (is_limited(st->st_uid) && same >= DIRS_OF_USER))
-		return NULL;
-	f->seen[f->count] = (struct seen){ .dev = st->st_dev, .ino = st->st_ino, .owner = st->st_uid };
-	return &f->seen[f->count++];
-}
-
-static void read_entries(struct search *f, struct place *at)
-{
-	DIR *d = fdopendir(at->dir);
+	DIR *d = opendir(parent);
 	const struct dirent *e;
 
-	if (!d) {
-		close(at->dir);
-		return;
-	}
-	while ((e = readdir(d))) {
-		const pid_t pid = ccs_stats_pid_of(e->d_name);
-
-		if (!pid || (f->only && pid != f->only && pid != f->only_inner))
+	for (unsigned n = 0; d && (e = readdir(d));) {
+		if (strncmp(e->d_name, "ccshim-", 7) != 0 || e->d_name[7] < '0' || e->d_name[7] > '9')
 			continue;
-		if (has_used_up(f, at->owner)) {
+		if (n++ == NAMES_MAX) {
 			f->s->unreadable++;
 			break;
 		}
-		read_file(f, at, e->d_name);
+		add_entry(f, dirfd(d), parent, e->d_name);
 	}
-	closedir(d);
-}
-
-/* Takes the descriptor, which may be -1 with errno. */
-static void read_dir(struct search *f, int dir, const char *name, uint64_t mount_ns)
-{
-	struct place at = { .dir = dir, .name = name, .mount_ns = mount_ns };
-	struct seen *seen;
-	struct stat st;
-
-	if (dir < 0) {
-		f->s->denied += errno == EACCES && !mount_ns;
-		return;
-	}
-	if (fstat(dir, &st) || (st.st_uid != geteuid() && geteuid()) || !(seen = add_dir(f, &st))) {
-		close(dir);
-		return;
-	}
-	at.owner = st.st_uid;
-	at.slots = &seen->slots;
-	if (!mount_ns) /* a user can have any directory there, also one of other files */
-		ccs_stats_sweep(dir);
-	read_entries(f, &at);
-}
-
-static void read_own_dir(struct search *f, const char *name)
-{
-	read_dir(f, open(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), name, 0);
-}
-
-/* The directories of all users in the caller's mount namespace. */
-static void read_own_root(struct search *f, const char *const *patterns)
-{
-	char name[512];
-	glob_t found;
-
-	for (unsigned n = 0; ccs_stats_dir_name(n, name, sizeof(name)); n++)
-		read_own_dir(f, name);
-	for (; *patterns; patterns++) {
-		if (glob(*patterns, GLOB_NOSORT | GLOB_NOMAGIC, NULL, &found) == 0)
-			for (size_t k = 0; k < found.gl_pathc; k++)
-				read_own_dir(f, found.gl_pathv[k]);
-		globfree(&found);
-	}
-}
-
-/* -- other mount namespaces -------------------------------------------------------- */
-
-/* Read parent/PREFIX*suffix below the root of that process; * begins with a digit. */
-static void read_matching(struct search *f, const struct ns_process *p, const char *parent,
-			  const char *prefix, const char *suffix)
-{
-	const int dir = namespaces_open_dir(p->pid, parent);
-	DIR *d = dir >= 0 ? fdopendir(dir) : NULL;
-	const size_t len = strlen(prefix);
-	const struct dirent *e;
-	char name[320];
-
-	if (!d && dir >= 0)
-		close(dir);
-	while (d && (e = readdir(d)))
-		if (strncmp(e->d_name, prefix, len) == 0 && e->d_name[len] >= '0' && e->d_name[len] <= '9' &&
-		    (size_t)snprintf(name, sizeof(name), "%s/%s%s", parent, e->d_name, suffix) < sizeof(name))
-			read_dir(f, namespaces_open_dir(p->pid, name), name, p->mount_ns);
 	if (d)
 		closedir(d);
 }
 
-static bool is_first_of_mount_ns(const struct namespaces *n, size_t at)
+static void find_dirs(struct search *f)
 {
-	for (size_t i = 0; i < at; i++)
-		if (n->process[i].mount_ns == n->process[at].mount_ns)
-			return false;
-	return n->process[at].mount_ns != n->mount_ns;
+	for (size_t i = 0; i < f->nuids && !geteuid(); i++)
+		add_defaults(f, f->uid[i]);
+	add_entries(f, "/tmp");
+	if (*f->stats_dir)
+		add_entries(f, f->stats_dir);
 }
 
-static void read_other_roots(struct search *f, const char *stats_dir)
+/* -- results ------------------------------------------------------------------------- */
+
+/* Takes the record's queue pairs from data. Returns the length of the record; 0: it is incomplete. */
+static size_t add_process(struct search *f, const char *data, size_t len)
 {
-	static const char root_dir[] = "/run/ccshim-stats";
+	struct stat_snapshot *s = f->s;
+	struct stat_process *new = grow((void **)&s->process, s->count, sizeof(*new));
+	size_t size;
 
-	for (size_t i = 0; i < f->ns.count; i++) {
-		const struct ns_process *p = &f->ns.process[i];
+	if (!new || len < sizeof(*new))
+		return 0;
+	memcpy(new, data, sizeof(*new));
+	size = new->count * sizeof(*new->qp);
+	if (len - sizeof(*new) < size)
+		return 0;
+	new->qp = calloc(new->count + 1, sizeof(*new->qp));
+	if (!new->qp)
+		return 0;
+	memcpy(new->qp, data + sizeof(*new), size);
+	s->count++;
+	return sizeof(*new) + size;
+}
 
-		if (!is_first_of_mount_ns(&f->ns, i))
-			continue;
-		read_dir(f, namespaces_open_dir(p->pid, root_dir), root_dir, p->mount_ns);
-		read_matching(f, p, "/run/user", "", "/ccshim");
-		read_matching(f, p, "/tmp", "ccshim-", "");
-		if (*stats_dir)
-			read_matching(f, p, stats_dir, "ccshim-", "");
+static size_t add_record(struct search *f, uint32_t kind, const char *data, size_t len)
+{
+	struct search_omitted o;
+
+	if (kind == SEARCH_PROCESS)
+		return add_process(f, data, len);
+	if (kind == SEARCH_OBSTACLE && len >= sizeof(f->s->obstacle)) {
+		memcpy(f->s->obstacle, data, sizeof(f->s->obstacle));
+		return sizeof(f->s->obstacle);
 	}
+	if (kind != SEARCH_OMITTED || len < sizeof(o))
+		return 0;
+	memcpy(&o, data, sizeof(o));
+	f->s->denied += o.denied;
+	f->s->invisible += o.invisible;
+	f->s->unreadable += o.unreadable;
+	return sizeof(o);
+}
+
+static void run_party(void *arg, size_t i, int out)
+{
+	const struct search *f = arg;
+
+	if (!is_waited_for(f, &f->party[i]))
+		stat_party_read(f, &f->party[i], out);
+}
+
+/* A child that was stuck has written what it had read before. */
+static void add_results(void *arg, size_t i, const char *data, size_t len, bool complete)
+{
+	struct search *f = arg;
+	size_t at = 0, n;
+	uint32_t kind;
+
+	while (len - at >= sizeof(kind)) {
+		memcpy(&kind, data + at, sizeof(kind));
+		n = add_record(f, kind, data + at + sizeof(kind), len - at - sizeof(kind));
+		if (!n)
+			break;
+		at += sizeof(kind) + n;
+	}
+	if (!complete || !len)
+		add_stuck(f, &f->party[i]);
+}
+
+/* By process; a file in the process's mount namespace is the first. */
+static int by_pid(const void *a, const void *b)
+{
+	const struct stat_process *x = a, *y = b;
+
+	if (x->h.pid != y->h.pid)
+		return x->h.pid < y->h.pid ? -1 : 1;
+	return (int)y->in_own_mount - (int)x->in_own_mount;
+}
+
+/* Each process is shown once, by the file in its mount namespace. Two such files are reported. */
+static void merge(struct stat_snapshot *s)
+{
+	size_t n = 0;
+
+	if (s->count)
+		qsort(s->process, s->count, sizeof(*s->process), by_pid);
+	for (size_t i = 0; i < s->count; i++) {
+		struct stat_process *p = &s->process[i], *last = n ? &s->process[n - 1] : NULL;
+
+		if (!last || last->h.pid != p->h.pid) {
+			s->process[n++] = *p;
+			continue;
+		}
+		if (last->in_own_mount == p->in_own_mount && (last->ino != p->ino || last->dev != p->dev)) {
+			last->ambiguous = true;
+			snprintf(last->other_file, sizeof(last->other_file), "%s", p->file);
+		}
+		free(p->qp);
+	}
+	s->count = n;
 }
 
 /* -- all --------------------------------------------------------------------------- */
@@ -360,14 +331,6 @@ void stat_warn_of_option(const char *cmd)
 			   read_option(), obstacle);
 }
 
-static int by_pid(const void *a, const void *b)
-{
-	const uint64_t x = ((const struct stat_process *)a)->h.pid;
-	const uint64_t y = ((const struct stat_process *)b)->h.pid;
-
-	return x < y ? -1 : x > y;
-}
-
 static uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec ts;
@@ -376,29 +339,33 @@ static uint64_t clock_ns(clockid_t clock)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-void stat_read(struct stat_snapshot *s, pid_t only)
+static void read_all(struct stat_snapshot *s, pid_t only, bool brief)
 {
-	char configured[320] = "";
-	const char *const patterns[] = { "/run/ccshim-stats", "/run/user/*/ccshim", "/tmp/ccshim-[0-9]*",
-					 *read_option() ? configured : NULL, NULL };
-	struct search *f = calloc(1, sizeof(*f));
+	struct search f = { .s = s, .only = only, .brief = brief, .stats_dir = read_option() };
+	const struct children c = { run_party, add_results, &f };
 
 	*s = (struct stat_snapshot){ .now_ns = clock_ns(CLOCK_MONOTONIC),
 				     .unix_ns = clock_ns(CLOCK_REALTIME) };
-	if (!f)
-		return;
 	stat_use_option();
-	snprintf(configured, sizeof(configured), "%s/ccshim-[0-9]*", read_option());
-	f->s = s;
-	namespaces_read(&f->ns);
-	f->only = only;
-	f->only_inner = only ? namespaces_inner(&f->ns, only) : 0;
-	read_own_root(f, patterns);
-	read_other_roots(f, read_option());
-	namespaces_free(&f->ns);
-	free(f);
-	if (s->count)
-		qsort(s->process, s->count, sizeof(*s->process), by_pid);
+	namespaces_read(&f.ns, only);
+	find_parties(&f);
+	find_dirs(&f);
+	children_run(&c, f.nparties);
+	namespaces_free(&f.ns);
+	free(f.party);
+	free(f.dir);
+	free(f.uid);
+	merge(s);
+}
+
+void stat_read(struct stat_snapshot *s, pid_t only)
+{
+	read_all(s, only, false);
+}
+
+void stat_read_brief(struct stat_snapshot *s, pid_t only)
+{
+	read_all(s, only, true);
 }
 
 void stat_free(struct stat_snapshot *s)

@@ -7,6 +7,7 @@
 #include "stat.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/gid.h"
@@ -22,7 +23,7 @@ struct series {
 struct writer {
 	FILE *f;
 	const struct stat_snapshot *s;
-	unsigned max_qps;
+	const size_t *shown;             /* queue pairs with series, of each process */
 	bool open;                       /* OpenMetrics */
 };
 
@@ -76,15 +77,61 @@ static void print_family(const struct writer *w, const char *name, const char *t
 	fprintf(w->f, "# HELP %.*s %s\n# TYPE %.*s %s\n", len, name, doc, len, name, type);
 }
 
+/* -- the number of series ---------------------------------------------------------- */
+
+struct share {
+	size_t party, qps;
+};
+
+static int by_qps(const void *a, const void *b)
+{
+	const size_t x = ((const struct share *)a)->qps, y = ((const struct share *)b)->qps;
+
+	return (x > y) - (x < y);
+}
+
+static struct share *find_share(struct share *share, size_t n, size_t party)
+{
+	for (size_t i = 0; i < n; i++)
+		if (share[i].party == party)
+			return &share[i];
+	return NULL;
+}
+
+/* Users and containers with few queue pairs have series for all, the others equal numbers. */
+static void divide(const struct stat_snapshot *s, size_t left, struct share *share, size_t *shown)
+{
+	struct share *of;
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->count; i++) {
+		of = find_share(share, n, s->process[i].party);
+		if (!of) {
+			of = &share[n++];
+			*of = (struct share){ .party = s->process[i].party };
+		}
+		of->qps += s->process[i].count;
+	}
+	qsort(share, n, sizeof(*share), by_qps);
+	for (size_t i = 0; i < n; i++) {
+		if (share[i].qps > left / (n - i))
+			share[i].qps = left / (n - i);
+		left -= share[i].qps;
+	}
+	for (size_t i = 0; i < s->count; i++) {
+		of = find_share(share, n, s->process[i].party);
+		shown[i] = s->process[i].count < of->qps ? s->process[i].count : of->qps;
+		of->qps -= shown[i];
+	}
+}
+
 /* -- of queue pairs -------------------------------------------------------------- */
 
 static void for_each_qp(const struct writer *w,
 			void (*print)(FILE *, const struct series *, void *), void *arg)
 {
-	unsigned left = w->max_qps;
-
 	for (size_t i = 0; i < w->s->count; i++)
-		for (size_t k = 0; k < w->s->process[i].count && left; k++, left--) {
+		for (size_t k = 0; k < w->shown[i]; k++) {
 			const struct stat_process *p = &w->s->process[i];
 
 			print(w->f, &(struct series){ .p = p, .qp = &p->qp[k] }, arg);
@@ -210,11 +257,8 @@ static void print_uncontrolled(const struct writer *w, const char *name)
 static uint64_t count_hidden(const struct writer *w, size_t process)
 {
 	const struct stat_process *p = &w->s->process[process];
-	unsigned left = w->max_qps;
 
-	for (size_t i = 0; i < process; i++)
-		left -= left < w->s->process[i].count ? left : (unsigned)w->s->process[i].count;
-	return p->h.qps_unshown + (p->count > left ? p->count - left : 0);
+	return p->h.qps_unshown + p->count - w->shown[process];
 }
 
 struct sum {
@@ -270,10 +314,18 @@ static void print_processes(const struct writer *w)
 
 void stat_metrics(const struct stat_snapshot *s, unsigned max_qps, bool open, FILE *out)
 {
-	const struct writer w = { .f = out, .s = s, .max_qps = max_qps, .open = open };
+	struct share *share = calloc(s->count + 1, sizeof(*share));
+	size_t *shown = calloc(s->count + 1, sizeof(*shown));
+	const struct writer w = { .f = out, .s = s, .shown = shown, .open = open };
 
+	if (share && shown)
+		divide(s, max_qps, share, shown);
+	free(share);
+	if (!shown)
+		return;
 	print_processes(&w);
 	print_qps(&w);
 	print_family(&w, "ccshim_pages_unreadable", "gauge", "Statistics files or directories that could not be read.");
 	fprintf(out, "ccshim_pages_unreadable %u\n%s", s->denied + s->unreadable, open ? "# EOF\n" : "");
+	free(shown);
 }

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "agent/host/standing.h"
+
+#include <linux/capability.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/os.h"
+
+#ifndef SO_PEERPIDFD /* in the kernel's headers since Linux 6.5 */
+#define SO_PEERPIDFD 77
+#endif
+
+struct process {
+	unsigned uid;                    /* effective */
+	uint64_t capabilities;           /* effective */
+	bool in_pid_ns;                  /* in the PID namespace of the agent */
+};
+
+/* NSpid has one number for each PID namespace, from the agent's to the innermost. */
+static bool read_process(pid_t pid, struct process *p)
+{
+	unsigned long long capabilities;
+	char name[64], line[256];
+	unsigned found = 0;
+	int inner;
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/proc/%ld/status", (long)pid);
+	f = fopen(name, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		found += sscanf(line, "Uid: %*u %u", &p->uid) == 1;
+		if (strncmp(line, "NSpid:", 6) == 0) {
+			p->in_pid_ns = sscanf(line, "NSpid: %*d %d", &inner) != 1;
+			found++;
+		} else if (sscanf(line, "CapEff: %llx", &capabilities) == 1) {
+			p->capabilities = capabilities;
+			found++;
+		}
+	}
+	if (f)
+		fclose(f);
+	return found == 3;
+}
+
+/* Returns the length; 0: the file cannot be read. */
+static size_t read_map(const char *pid, char map[4096])
+{
+	char name[64];
+	size_t n = 0;
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/proc/%s/uid_map", pid);
+	f = fopen(name, "re");
+	if (f) {
+		n = fread(map, 1, 4096, f);
+		fclose(f);
+	}
+	return n;
+}
+
+/*
+ * The agent's user may not inspect the namespaces of other users' processes, but may read their
+ * maps of user IDs. A child namespace has another map, unless root made it with all IDs unchanged.
+ */
+static bool is_in_user_ns(pid_t pid)
+{
+	char number[24], link[64], map[4096], own_map[4096];
+	struct stat st, own;
+	size_t n;
+
+	snprintf(number, sizeof(number), "%ld", (long)pid);
+	snprintf(link, sizeof(link), "/proc/%s/ns/user", number);
+	if (stat(link, &st) == 0 && stat("/proc/self/ns/user", &own) == 0)
+		return st.st_ino == own.st_ino;
+	n = read_map(number, map);
+	return n && n == read_map("self", own_map) && memcmp(map, own_map, n) == 0;
+}
+
+static enum ccs_standing read_standing(const struct ucred *peer)
+{
+	enum ccs_standing standing = CCS_STANDING_USER;
+	struct process p;
+
+	if (peer->pid <= 0 || !read_process(peer->pid, &p) || p.uid != peer->uid || !p.in_pid_ns)
+		return CCS_STANDING_USER;
+	if (p.capabilities >> CAP_NET_ADMIN & 1)
+		standing = CCS_STANDING_ADMIN;
+	else if (p.uid && p.uid == geteuid())
+		standing = CCS_STANDING_AGENT;
+	return standing && is_in_user_ns(peer->pid) ? standing : CCS_STANDING_USER;
+}
+
+/* The ID belonged to the process throughout if the process has not ended afterwards. */
+enum ccs_standing ccs_standing_of(int socket, const struct ucred *peer)
+{
+	struct pollfd process = { .fd = -1, .events = POLLIN };
+	socklen_t len = sizeof(process.fd);
+	enum ccs_standing standing;
+
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &process.fd, &len))
+		process.fd = -1;
+	standing = read_standing(peer);
+	if (process.fd >= 0 && poll(&process, 1, 0) != 0)
+		standing = CCS_STANDING_USER;
+	ccs_close(process.fd);
+	return standing;
+}

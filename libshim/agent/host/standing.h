@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_AGENT_STANDING_H
+#define CCS_AGENT_STANDING_H
+/*
+ * Decides whether a connected process may do more than its user. User ID 0 is not enough: root of a
+ * container has it as well.
+ */
+#include <sys/socket.h>
+
+enum ccs_standing {
+	CCS_STANDING_USER,               /* only what concerns its user's processes */
+	CCS_STANDING_AGENT,              /* is of the agent's user: may see and feed everything */
+	CCS_STANDING_ADMIN,              /* has CAP_NET_ADMIN: the same, without limits per user */
+};
+
+/*
+ * The standing of the process that connected this socket, with the credentials that the kernel
+ * states. Only a process in the PID and user namespaces of the agent is more than a user. If
+ * SO_PEERPIDFD is missing (before Linux 6.5), an ended process can be confused with a later one
+ * that has the same ID and the same user.
+ */
+enum ccs_standing ccs_standing_of(int socket, const struct ucred *peer);
+
+#endif
