@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#include "base/os.h"
+#include "base/clock.h"
 #include "serve_clients.h"
 
 enum { MOST = SERVE_CONNECTIONS / 2 };
