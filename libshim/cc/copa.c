@@ -50,6 +50,7 @@ static const struct ccs_cc_param params[NPARAMS] = {
 #define CLOSE_WEIGHT (2 / 3.0)   /* weight of a close acknowledgement in a batch */
 #define BUSY 0.9                 /* load of a port at which RTTs contain its queue */
 #define VARIATION_SAMPLES 32     /* RTTs before the first estimate of the variation */
+#define VARIATION_PERIOD 16      /* RTTs in a period of the least variation */
 #define VARIATION_DECAY (1 / 4096.0) /* per acknowledgement at a full port */
 #define BOUND 0.99               /* advice below this share of the port's capacity is a bound */
 #define ELSEWHERE 0.5            /* share of the bound below which another link limits the flow */
@@ -83,6 +84,7 @@ struct copa {
 	double load;                 /* of the nearest measured port, between its last two records */
 	uint64_t record_ns, record_bytes; /* its last record */
 	double variation_us;         /* of the RTTs while the port is not full */
+	double least_us[2];          /* least variation of this period and of the period before */
 	struct ccs_jitter rtts;      /* these RTTs */
 	unsigned far_rtts;           /* consecutive RTTs in which the target was far above */
 	unsigned jitter_samples;
@@ -204,7 +206,7 @@ static void on_init(struct ccs_cc *cc)
 
 	*c = (struct copa){
 		.velocity = 1, .startup = true, .base_us = INFINITY, .min_rtt_us = { INFINITY, INFINITY },
-		.avg_rtt_us = cc->path.base_rtt_us, .spread = 1,
+		.avg_rtt_us = cc->path.base_rtt_us, .spread = 1, .least_us = { INFINITY, INFINITY },
 	};
 	cc->out.timer_us = INFINITY;
 	set_cwnd(cc, c, 1);
@@ -340,8 +342,9 @@ static void update_average(const struct ccs_cc *cc, struct copa *c, double now_u
 }
 
 /*
- * While the nearest measured port is not full, RTTs vary because of the hosts. A queue at another link
- * varies less than it is long, so the variation cannot hide it.
+ * While the nearest measured port is not full, RTTs vary because of the hosts, or of a queue at another
+ * link. Hosts delay at all times, but flows that come and go vary a queue at some times only. So the
+ * least variation of the last two periods counts.
  */
 static void learn_variation(const struct ccs_cc *cc, struct copa *c, double rtt_us, double now_us)
 {
@@ -352,8 +355,14 @@ static void learn_variation(const struct ccs_cc *cc, struct copa *c, double rtt_
 	if (c->advised == 0 || c->lost_us > 0 || now_us < c->resumed_us + REFILL_RTTS * c->srtt_us)
 		return;
 	ccs_jitter_add(&c->rtts, rtt_us);
-	if (c->rtts.samples >= VARIATION_SAMPLES)
-		c->variation_us = ccs_min(ccs_jitter_us(&c->rtts), cc->param[MAX_JITTER]);
+	if (c->rtts.samples < VARIATION_SAMPLES)
+		return;
+	if (c->rtts.samples % VARIATION_PERIOD == 0) {
+		c->least_us[1] = c->least_us[0];
+		c->least_us[0] = INFINITY;
+	}
+	c->least_us[0] = ccs_min(c->least_us[0], ccs_jitter_us(&c->rtts));
+	c->variation_us = ccs_min(ccs_min(c->least_us[0], c->least_us[1]), cc->param[MAX_JITTER]);
 }
 
 /* At least 1/8 of dq remains: the queue of flows that do not drain may look like jitter. */

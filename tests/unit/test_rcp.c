@@ -199,6 +199,24 @@ static void rtts_that_vary_are_jitter_where_the_port_is_not_full(void **state)
 	assert_true(observed(&cc, "jitter_us").value < 1);
 }
 
+/* Flows that come and go vary a queue elsewhere, hosts vary all RTTs. */
+static void rtts_that_vary_at_times_are_no_jitter(void **state)
+{
+	const struct input in = { .advised = PORT, .load = 0.5 };
+	double now = 1, most = 0;
+	struct ccs_cc cc;
+
+	start(&cc, "rcp", &path);
+	now = vary(&cc, now, 200, 0, in);
+	for (unsigned i = 0; i < 20; i++) {
+		now = vary(&cc, now, 16, 400, in);
+		most = fmax(most, observed(&cc, "jitter_us").value);
+		now = vary(&cc, now, 64, 0, in);
+	}
+	if (most > 40)
+		fail_msg("%g us of jitter", most);
+}
+
 static void rtts_that_vary_at_a_full_port_or_an_unmeasured_one_are_no_jitter(void **state)
 {
 	struct ccs_cc cc;
@@ -245,6 +263,7 @@ int main(void)
 		cmocka_unit_test(a_flow_goes_on_when_its_bound_ends),
 		cmocka_unit_test(rtts_that_vary_are_jitter_where_the_port_is_not_full),
 		cmocka_unit_test(a_record_with_an_earlier_time_or_no_capacity_is_no_measurement),
+		cmocka_unit_test(rtts_that_vary_at_times_are_no_jitter),
 		cmocka_unit_test(rtts_that_vary_at_a_full_port_or_an_unmeasured_one_are_no_jitter),
 	};
 
