@@ -82,19 +82,21 @@ for port in '"$3"', 9:
 # The container has A's port in its conntrack first, so A's agent gets another port.
 @test "ccshim check reports messages whose port NAT has changed, and missing rules" {
 	network
-	on r "$top_builddir/tools/ccshimd/ccshimd" --no-capture --verify none --socket "$PWD/agent.sock" 2> agent.log &
+	ip netns exec "fw$$r" "$top_builddir/tools/ccshimd/ccshimd" --no-capture --verify none \
+		--socket "$PWD/agent.sock" 2> agent.log 3>&- &
 	agent=$!
 	until [ -S agent.sock ]; do kill -0 "$agent"; sleep 0.05; done
-	on a /usr/bin/python3 -c 'import socket
+	# A datagram may be lost.
+	until "$top_builddir/tools/ccshimd/ccshimd" --socket "$PWD/agent.sock" --status | jq -e '.refused.port > 0' > /dev/null; do
+		on a /usr/bin/python3 -c 'import socket
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.bind(("", 5000))
 s.sendto(b"CCSW", ("10.70.0.2", 4793))'
-	until "$top_builddir/tools/ccshimd/ccshimd" --socket "$PWD/agent.sock" --status | jq -e '.refused.port == 1' > /dev/null; do
 		sleep 0.05
 	done
 	on r sh -c 'echo 1 > /proc/sys/net/ipv4/ip_forward'
 	CCSHIM_CC=dcqcn CCSHIM_AGENT=$PWD/agent.sock run on r "$ccshim" check
-	[[ $output == *"1 messages were refused"*"NAT changed it"* ]] || { echo "$output"; false; }
+	[[ $output == *" messages were refused"*"NAT changed it"* ]] || { echo "$output"; false; }
 	[[ $output == *"ccshim-firewall apply"* ]]
 	on r "$top_builddir/tools/ccshim/ccshim-firewall" apply
 	CCSHIM_CC=dcqcn CCSHIM_AGENT=$PWD/agent.sock run on r "$ccshim" check
