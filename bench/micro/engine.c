@@ -212,7 +212,7 @@ static void run_gate(void *arg, unsigned n)
 	uint64_t due = 0;
 
 	while (n--) {
-		due = ccs_pacing_due_ns(&f->gate.pacing, 0, s->now);
+		due = ccs_pacing_due_ns(&f->gate.pacing, s->now);
 		if (due > s->now)
 			s->now = due;
 		if (ccs_flow_window_open(f, f->segments.len))

@@ -60,9 +60,9 @@ void ccs_pacing_change_rate(struct ccs_pacing *p, double rate, enum ccs_pacing_c
 		change_whole_wait(p, rate, (double)now_ns);
 }
 
-uint64_t ccs_pacing_due_ns(const struct ccs_pacing *p, double missing, uint64_t now_ns)
+uint64_t ccs_pacing_due_ns(const struct ccs_pacing *p, uint64_t now_ns)
 {
-	const double due = p->at_ns + gap_ns(p, ccs_max(p->bytes - missing, 0));
+	const double due = due_ns(p);
 
 	if (due <= (double)now_ns)
 		return now_ns;
@@ -71,9 +71,9 @@ uint64_t ccs_pacing_due_ns(const struct ccs_pacing *p, double missing, uint64_t 
 
 double ccs_pacing_credit(const struct ccs_pacing *p, uint32_t segment, uint64_t now_ns)
 {
-	const double wait_ns = ccs_max(due_ns(p) - (double)now_ns, 0);
+	const double late = ccs_min((double)now_ns - due_ns(p), gap_ns(p, segment));
 
-	return ccs_max(segment - wait_ns * p->rate / 8e9, 0);
+	return ccs_max(late, 0) * p->rate / 8e9;
 }
 
 /* A random number from 0 (included) to 1 (excluded). */
@@ -105,13 +105,12 @@ void ccs_pacing_charge_random(struct ccs_pacing *p, uint32_t segment, bool burst
 void ccs_pacing_charge(struct ccs_pacing *p, uint64_t len, uint32_t segment, bool burst,
 		       uint64_t now_ns)
 {
-	const double bytes = (double)len, now = (double)now_ns, due = due_ns(p);
-	const double early = ccs_max(due - now, 0) * p->rate / 8e9;
+	const double bytes = (double)len, now = (double)now_ns;
 	double kept; /* how late a release may be and still be charged from its due time */
 
 	kept = ccs_max(gap_ns(p, ccs_max(segment, bytes)), CCS_TIMER_WHEEL_TICK_NS);
 	if (burst)
 		kept *= CCS_PACING_BURST_SEGMENTS;
-	p->at_ns = ccs_min(ccs_max(due, now - kept), now);
-	p->bytes = early + bytes + next_jitter(p, bytes, segment);
+	p->at_ns = ccs_max(due_ns(p), now - kept);
+	p->bytes = bytes + next_jitter(p, bytes, segment);
 }

@@ -73,12 +73,8 @@ static inline void ccs_pacing_forget(struct ccs_pacing *p)
 void ccs_pacing_change_rate(struct ccs_pacing *p, double rate, enum ccs_pacing_change change,
 			    uint64_t now_ns);
 
-/*
- * The earliest time of the next release; now_ns if it is allowed now. A release that lacks
- * `missing` bytes of a segment is due earlier by the time of these bytes, and its charge contains
- * the rest of the wait: a short message need not wait for the whole segment before it.
- */
-uint64_t ccs_pacing_due_ns(const struct ccs_pacing *p, double missing, uint64_t now_ns);
+/* The earliest time of the next release; now_ns if it is allowed now. */
+uint64_t ccs_pacing_due_ns(const struct ccs_pacing *p, uint64_t now_ns);
 
 /* The bytes that may be released at that time one by one, in segments of that size. */
 double ccs_pacing_credit(const struct ccs_pacing *p, uint32_t segment, uint64_t now_ns);

@@ -230,18 +230,15 @@ static bool has_entry(const struct ccs_flow *f, const struct ccs_wr *wr, bool sp
 	       (!(wr->flags & CCS_WR_READ) || may_read(f)) && (!split || spare_entries(f) > 0);
 }
 
-static uint64_t release_due_ns(const struct ccs_flow *f, uint64_t len, uint64_t now_ns)
+static uint64_t release_due_ns(const struct ccs_flow *f, uint64_t now_ns)
 {
-	const double missing = ccs_max((double)f->segments.split_len - (double)len, 0);
-
-	return ccs_flow_rate(f) == INFINITY
-		? now_ns : ccs_pacing_due_ns(&f->gate.pacing, missing, now_ns);
+	return ccs_flow_rate(f) == INFINITY ? now_ns : ccs_pacing_due_ns(&f->gate.pacing, now_ns);
 }
 
 /* Sparsely timed WRs at line rate are paced only if the time is known anyway. */
-static bool is_due(const struct ccs_flow *f, uint64_t len, uint64_t now_ns)
+static bool is_due(const struct ccs_flow *f, uint64_t now_ns)
 {
-	return now_ns == CCS_TIME_UNKNOWN || release_due_ns(f, len, now_ns) <= now_ns;
+	return now_ns == CCS_TIME_UNKNOWN || release_due_ns(f, now_ns) <= now_ns;
 }
 
 /*
@@ -415,11 +412,11 @@ const struct ccs_seg *ccs_flow_next(struct ccs_flow *f, uint64_t *now_ns, ccs_fl
 	if (!sparse)
 		ccs_flow_cc_fire_timers(f, time_of(now_ns, clock));
 	len = next_len(f, wr, split);
-	if (gated && !(ccs_flow_window_open(f, len) && is_due(f, len, *now_ns)))
+	if (gated && !(ccs_flow_window_open(f, len) && is_due(f, *now_ns)))
 		return NULL;
 	seg = fill_segment(f, wr, len);
 	if (!sparse || needs_time(f, seg)) {
-		if (*now_ns == CCS_TIME_UNKNOWN && gated && !is_due(f, len, time_of(now_ns, clock)))
+		if (*now_ns == CCS_TIME_UNKNOWN && gated && !is_due(f, time_of(now_ns, clock)))
 			return NULL;
 		time_segment(f, seg, time_of(now_ns, clock));
 	} else if (is_whole(seg)) {
@@ -539,7 +536,7 @@ uint64_t ccs_flow_wait(struct ccs_flow *f, uint64_t now_ns)
 	ccs_flow_cc_fire_timers(f, now_ns);
 	if (!ccs_flow_window_open(f, next_len(f, wr, is_split(f, wr))))
 		return f->cc.out.window > 0 ? ccs_flow_cc_next_timer(f, now_ns) : UINT64_MAX;
-	due = release_due_ns(f, next_len(f, wr, is_split(f, wr)), now_ns);
+	due = release_due_ns(f, now_ns);
 	if (due <= now_ns)
 		return now_ns;
 	f->paced = true;

@@ -47,11 +47,11 @@ static void the_next_release_is_due_when_the_charge_has_left(void **state)
 		struct ccs_pacing p = start_pacing(rows[i].rate, rows[i].line_rate, 1000);
 		double gap_ns;
 
-		assert_int_equal(ccs_pacing_due_ns(&p, 0, 1000), 1000); /* the first one at once */
+		assert_int_equal(ccs_pacing_due_ns(&p, 1000), 1000); /* the first one at once */
 		ccs_pacing_charge(&p, 4096, 4096, false, 1000);
-		gap_ns = (double)(ccs_pacing_due_ns(&p, 0, 1000) - 1000);
+		gap_ns = (double)(ccs_pacing_due_ns(&p, 1000) - 1000);
 		assert_true(fabs(gap_ns / rows[i].gap_ns - 1) < 0.051);
-		assert_int_equal(ccs_pacing_due_ns(&p, 0, 1ull << 40), 1ull << 40);
+		assert_int_equal(ccs_pacing_due_ns(&p, 1ull << 40), 1ull << 40);
 	}
 }
 
@@ -71,7 +71,7 @@ static void a_pause_is_made_up_for_by_one_segment_or_sixteen(void **state)
 
 		ccs_pacing_charge(&p, 4096, 4096, rows[i].burst, now);
 		now += rows[i].pause_gaps * 4096ull;
-		for (; ccs_pacing_due_ns(&p, 0, now) <= now; n++)
+		for (; ccs_pacing_due_ns(&p, now) <= now; n++)
 			ccs_pacing_charge(&p, 4096, 4096, rows[i].burst, now);
 		if (n < rows[i].least || n > rows[i].most)
 			fail_msg("row %zu: %u segments", i, n);
@@ -94,9 +94,9 @@ static void a_change_of_the_rate_moves_the_whole_wait_or_its_rest(void **state)
 		struct ccs_pacing p = { .bytes = 4000, .rate = BYTE_PER_NS, .random = 1 };
 
 		ccs_pacing_change_rate(&p, BYTE_PER_NS, rows[i].change, 1000);
-		assert_int_equal(ccs_pacing_due_ns(&p, 0, 0), 4000); /* the same rate */
+		assert_int_equal(ccs_pacing_due_ns(&p, 0), 4000); /* the same rate */
 		ccs_pacing_change_rate(&p, BYTE_PER_NS * rows[i].factor, rows[i].change, 1000);
-		assert_int_equal(ccs_pacing_due_ns(&p, 0, 0), (uint64_t)rows[i].due_ns);
+		assert_int_equal(ccs_pacing_due_ns(&p, 0), (uint64_t)rows[i].due_ns);
 	}
 }
 
@@ -109,30 +109,10 @@ static void a_random_charge_is_a_part_of_a_segment(void **state)
 		struct ccs_pacing p = start_pacing(BYTE_PER_NS, LINE, 1000);
 
 		ccs_pacing_charge_random(&p, 4096, false, 1000);
-		assert_true(ccs_pacing_due_ns(&p, 0, 0) <= 1000 + 4096 * 1.05);
-		sum += (double)(ccs_pacing_due_ns(&p, 0, 0) - 1000);
+		assert_true(ccs_pacing_due_ns(&p, 0) <= 1000 + 4096 * 1.05);
+		sum += (double)(ccs_pacing_due_ns(&p, 0) - 1000);
 	}
 	assert_true(sum / 1000 > 0.4 * 4096 && sum / 1000 < 0.6 * 4096);
-}
-
-/* After a release of 4096 bytes; the next release of 4096 has to wait for the rest. */
-static void a_short_release_need_not_wait_for_a_whole_segment(void **state)
-{
-	static const struct { uint64_t len; double due_ns, next_ns; } rows[] = {
-		{ 4096, 4096, 8192 }, { 1024, 1024, 5120 }, { 64, 64, 4160 },
-	};
-
-	seed_start("short");
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		struct ccs_pacing p = start_pacing(BYTE_PER_NS, LINE, 0);
-		uint64_t due_ns;
-
-		ccs_pacing_charge(&p, 4096, 4096, false, 0);
-		due_ns = ccs_pacing_due_ns(&p, 4096 - (double)rows[i].len, 0);
-		assert_float_equal(due_ns, rows[i].due_ns, 0.05 * 4096 + 1);
-		ccs_pacing_charge(&p, rows[i].len, 4096, false, due_ns);
-		assert_float_equal(ccs_pacing_due_ns(&p, 0, 0), rows[i].next_ns, 0.1 * 4096 + 1);
-	}
 }
 
 /* An algorithm whose rate the test sets. */
@@ -276,17 +256,17 @@ static void pacing_alone_keeps_the_upper_bound(void **state)
 				    .k = change == CCS_PACING_WHOLE_WAIT ? 4 : 3 };
 		double rate = random_rate(&range);
 		struct ccs_pacing p = start_pacing(rate, 2 * range.most, now);
-		uint64_t len = 4096;
 
 		for (unsigned step = 0; step < 2000; step++) {
 			if (seed_below(6) == 0) {
 				rate = random_rate(&range);
 				ccs_pacing_change_rate(&p, rate, change, now);
 			}
-			while (ccs_pacing_due_ns(&p, 4096 - (double)len, now) <= now) {
+			while (ccs_pacing_due_ns(&p, now) <= now) {
+				const uint64_t len = 1 + seed_below(4096);
+
 				ccs_pacing_charge(&p, len, 4096, false, now);
 				check_upper(&b, (int64_t)len);
-				len = 1 + seed_below(4096);
 			}
 			now += seed_below((uint64_t)(8e9 * b.segment / rate) + 2);
 			advance_to(&b, range.most, now);
@@ -673,7 +653,6 @@ int main(void)
 		cmocka_unit_test(a_pause_is_made_up_for_by_one_segment_or_sixteen),
 		cmocka_unit_test(a_change_of_the_rate_moves_the_whole_wait_or_its_rest),
 		cmocka_unit_test(a_random_charge_is_a_part_of_a_segment),
-		cmocka_unit_test(a_short_release_need_not_wait_for_a_whole_segment),
 		cmocka_unit_test(pacing_alone_keeps_the_upper_bound),
 		cmocka_unit_test(a_flow_releases_no_more_than_its_rate_allows),
 		cmocka_unit_test(untimed_wrs_leave_at_the_rate),
