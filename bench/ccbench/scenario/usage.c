@@ -95,7 +95,7 @@ static const char usage[] =
 "                         hosts (one QP, in order)\n"
 "      --collective KIND  halving, tree or ring (halving)\n"
 "      --pause TIME       pause between collective operations (1ms)\n"
-"      --response BYTES   response to a request of kv, whose size is --victim-size\n"
+"      --response BYTES   of kv, to a request of --victim-size bytes\n"
 "                         and whose pause is --victim-interval (4k)\n"
 "      --claims N         QPs of the host that claims (256)\n"
 "      --repeat N         runs of each setting, each with another seed (1)\n"
