@@ -7,20 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
-
 enum { TRIES = 10 };
 
 /* -- one file ------------------------------------------------------------------ */
 
-/* It may be another user's, and is printed on a terminal. */
-static void end_text(char *text, size_t len)
-{
-	text[len - 1] = '\0';
-	ccs_make_printable(text, "");
-}
-
-#define END(text) end_text(text, sizeof(text))
+/* What prints a text replaces what controls a terminal, or escapes it: as JSON it is complete. */
+#define END(text) ((text)[sizeof(text) - 1] = '\0')
 
 /* The contents are untrusted, and may change during the copy. */
 static void copy_header(const struct ccs_stats_layout *l, struct ccs_stats_header *h)
