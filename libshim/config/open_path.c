@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Opens a path as open(2) does, but follows no symbolic link of another user, also in directories
- * on the way. Where there are links, each component is opened once and links are checked by their
- * descriptors, so that none can be replaced after the check. Links of procfs, such as
+ * on the way. Each component is opened once and links are checked by their descriptors, so that none
+ * can be replaced after the check. Links of procfs, such as
  * /dev/stderr's, have no path to walk: the kernel follows them.
  */
 #include "config/filename.h"
@@ -112,7 +112,10 @@ static int open_below(int dir, const char *path, int flags, unsigned *links)
 	return at;
 }
 
-/* Needs no descriptor but the result's, as the application may have left one only. */
+/*
+ * Needs no descriptor but the result's, as the application may have left one only. Valgrind prints a
+ * warning where it does not know the system call, so it is the second choice.
+ */
 static int open_without_links(const char *path, int flags)
 {
 	const struct open_how how = {
@@ -132,10 +135,12 @@ int ccs_open_path(const char *path, int flags)
 		return -1;
 	}
 	flags |= O_CLOEXEC | (flags & O_PATH ? 0 : O_NOCTTY | O_NONBLOCK);
-	fd = open_without_links(path, flags);
-	/* A link; or the kernel is older than Linux 5.6, or a container's filter refuses the call. */
-	if (fd < 0 && (errno == ELOOP || errno == ENOSYS || errno == EPERM))
-		fd = open_below(AT_FDCWD, path, flags, &links);
+	fd = open_below(AT_FDCWD, path, flags, &links);
+	if (fd < 0 && errno == EMFILE) {
+		fd = open_without_links(path, flags);
+		if (fd < 0)
+			errno = EMFILE;
+	}
 	return fd;
 }
 

@@ -97,7 +97,7 @@ static void *real(const char *name)
 		return next arguments; \
 	}
 FAILING(int, open, -1, EMFILE, (const char *path, int flags, ...), (path, flags, 0600))
-FAILING(int, openat, -1, EMFILE, (int at, const char *path, int flags, ...), (at, path, flags, 0600))
+FAILING(int, openat, -1, ENFILE, (int at, const char *path, int flags, ...), (at, path, flags, 0600))
 
 /* The C library has no function for openat2, which counts as openat. */
 EXPORT long syscall(long number, ...)
