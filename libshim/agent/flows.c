@@ -161,13 +161,13 @@ static void attach(struct ccs_agent *a, struct ccs_agent_flow *f)
 	ccs_index_add(&a->flows.by_peer, &f->link,
 		      ccs_index_hash(&a->flows.by_peer, f->peer->serial, f->peer_qpn));
 	ccs_cnp_feed_attach(a, f);
-	ccs_nic_cnps_attach(a, f);
 	ccs_inbound_attach(a, f);
 	ccs_demand_join(a, f);
 	if (!c->paths[f->peer->index]++) {
 		ccs_deliver_peer(c, f->peer);
 		ccs_shm_path_write(&c->shm->path[f->peer->index], &f->peer->telemetry);
 	}
+	ccs_nic_cnps_attach(a, f); /* checks the record, which must have been written */
 	atomic_store_explicit(&c->shm->slot[f->slot].path, f->peer->index + 1,
 			      memory_order_release);
 	if (!f->peer->flows++) {
