@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # The host agent's command line and its life as a process. Without --no-capture it
-# takes privileges, and what it then sees tests/lab/agent.bats tells.
+# needs privileges; tests/lab/agent.bats tests its captures.
 
 load tools.bash
 
@@ -120,7 +120,7 @@ stop() {
 	said "CAP_NET_RAW is required: run as root, or grant that capability"
 }
 
-@test "it tells its state as JSON, and ends on SIGTERM without a trace" {
+@test "it prints its state as JSON, and ends on SIGTERM without a trace" {
 	start
 	jq -e '.capturing == false and .cnps_sent == 0 and .peers == [] and .clients == [] and
 		.refused.garbage == 0 and .pid > 0' status.json
@@ -131,7 +131,7 @@ stop() {
 	stop INT
 }
 
-@test "a second one is told, and disturbs nobody" {
+@test "a second agent is refused, and disturbs no process" {
 	start
 	run2 "$ccshimd" --no-capture --socket "$socket" --port $((port + 1)) --address 127.0.0.77
 	[ "$status" -eq 1 ]

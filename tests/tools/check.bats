@@ -128,7 +128,7 @@ judged() {
 	judged fail "/bin/ls: env removes LD_PRELOAD" nice -n 5 env -i timeout 5 /bin/ls
 }
 
-@test "of programs that start others elsewhere it cannot tell, and run agrees" {
+@test "programs that start others elsewhere are not judged, and run agrees" {
 	make_root
 	mkdir -p bin
 	for name in ssh podman docker nsenter chroot sudo apptainer; do ln -sf /bin/true "bin/$name"; done

@@ -160,7 +160,7 @@ static void flows_of_a_user_leave_some_for_others(void **state)
 	rig_settle(r);
 }
 
-/* -- who allocates the memory of regions ------------------------------------------------- */
+/* -- memory of regions ------------------------------------------------------------------ */
 
 static long kb_of(int fd)
 {

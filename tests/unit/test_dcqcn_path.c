@@ -140,7 +140,7 @@ static void cnps_before_an_acknowledgement_change_nothing_after_a_cut(void **sta
 static const struct ccs_cc_path sends = { .line_rate = 1e9, .base_rtt_us = 50, .segment = 65536,
 					  .flows = 1 };
 
-/* At 200 Mb/s a message of 64 KB makes a queue of 2.1 ms by itself. */
+/* At 200 Mb/s a message of 64 KB alone makes a queue of 2.1 ms. */
 static void marks_that_an_unsplit_message_causes_alone_change_nothing(void **state)
 {
 	struct ccs_cc cc;

@@ -2,7 +2,7 @@
 #ifndef CCS_TOOLS_CCSHIMD_DERIVE_H
 #define CCS_TOOLS_CCSHIMD_DERIVE_H
 /*
- * Keys per pair of hosts, derived from a site's key. A host that has only its own derived keys cannot
+ * Keys per pair of hosts, derived from a site's key. A host that has only its derived keys cannot
  * authenticate messages of one other host to another.
  *
  * The file of hosts has a line for each host with all its addresses. For each key of the site that is

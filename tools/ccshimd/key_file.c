@@ -197,7 +197,7 @@ static const char *check_keys(struct keys *ks, unsigned *line)
 	return why;
 }
 
-/* Returns what is wrong in which line, or NULL. There is place for as many keys as lines. */
+/* Returns the mistake and its line, or NULL. Each line has place for a key. */
 static const char *parse_list(struct keys *ks, char *text, unsigned *line)
 {
 	const char *why = NULL;

@@ -16,7 +16,7 @@ struct command {
 	char module[NAME_MAX + 1];      /* of python -m, instead of a script */
 	char problem[2 * PATH_MAX + 64]; /* the reason why it was not found; "" */
 	bool open_mpi;                  /* one of started_by is Open MPI's launcher */
-	char removed[64];               /* what starts it without LD_PRELOAD: "env -i"; "" */
+	char removed[64];               /* command that starts it without LD_PRELOAD: "env -i"; "" */
 	char unknown[128];              /* a wrapper that may, and the reason; "" */
 	char text[4096];                /* the argument of a shell's -c, in words */
 	char *words[64];

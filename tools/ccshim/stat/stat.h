@@ -27,8 +27,8 @@ struct stat_process {
 	bool other_root;                 /* file is a path as the process sees it */
 	bool in_own_mount;               /* file is in the process's mount namespace */
 	bool ambiguous;                  /* it has two files: no request is sent to either */
-	dev_t dev;
-	ino_t ino;                       /* of the file */
+	dev_t dev;                       /* device of the file */
+	ino_t ino;                       /* inode of the file */
 	size_t party;                    /* number of the user or container whose file it is */
 	char file[360], other_file[360]; /* other_file: if it is ambiguous */
 };

@@ -11,7 +11,7 @@ enum { TRIES = 10 };
 
 /* -- one file ------------------------------------------------------------------ */
 
-/* What prints a text replaces what controls a terminal, or escapes it: as JSON it is complete. */
+/* Outputs replace or escape control characters; here a text is complete, as JSON needs it. */
 #define END(text) ((text)[sizeof(text) - 1] = '\0')
 
 /* The contents are untrusted, and may change during the copy. */

@@ -14,7 +14,7 @@
 #include "base/json.h"
 #include "base/text.h"
 
-/* The labels of a series: of a process or, with qp, of a queue pair. */
+/* The labels of a series, which is about a process or, with qp, a queue pair. */
 struct series {
 	const struct stat_process *p;
 	const struct stat_qp *qp;

@@ -12,8 +12,8 @@
 #include "stat.h"
 
 /*
- * Whose files one child reads: a user's, in the caller's mount namespace and in those of the user's
- * containers; or those in one mount namespace that root made, such as a container's.
+ * Whose files one child reads: a user's, in the mount namespaces of the caller and of the user's
+ * containers; or all files in one mount namespace that root made, such as a container's.
  */
 struct party {
 	uid_t user;
@@ -40,7 +40,7 @@ struct search {
 	size_t ndirs;
 };
 
-/* What a child writes: records of a kind, a process being followed by its queue pairs. */
+/* A child writes records of these kinds; the queue pairs of a process follow it. */
 enum search_kind { SEARCH_PROCESS, SEARCH_OMITTED, SEARCH_OBSTACLE };
 
 struct search_omitted {

@@ -12,7 +12,7 @@
 struct range {
 	char name[64];                   /* a user's name or number */
 	unsigned long first, count;
-	uid_t user;                      /* of the name; if known */
+	uid_t user;                      /* user with the name; if known */
 	bool known;
 };
 
