@@ -408,7 +408,7 @@ static int open_sampler(struct run *r)
 	if (sampler_open(&r->sampler))
 		return fail(r, 2, "%s", r->sampler.err);
 	if (r->sampler.busy)
-		fprintf(stderr, "ccbench: %s: other packets pass %s; the results contain them\n",
+		fprintf(stderr, "ccbench: %s: other traffic passes %s; the results contain it\n",
 			r->setting->name, r->sampler.port);
 	r->sampled = true;
 	return 0;

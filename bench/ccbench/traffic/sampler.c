@@ -14,6 +14,7 @@
 
 #define MOST_SAMPLES (1u << 22)
 #define PAUSE 2000000ll      /* ns without traffic after which the port is idle */
+#define DATA 512             /* bytes of a packet of data, at least; agents' messages are shorter */
 #define LONGEST 3000000000ll /* ns to wait for that */
 
 /* setns() moves only the calling thread: the rest of the program stays where it is. */
@@ -76,6 +77,12 @@ static int sample(struct sampler *s, struct qdisc *q, int64_t *t)
 	return append(s, &one);
 }
 
+/* Whether packets that passed between two samples are data, on average. */
+static bool has_data(const struct sample *before, const struct sample *now)
+{
+	return now->s.bytes - before->s.bytes > DATA * (now->s.packets - before->s.packets);
+}
+
 /*
  * Packets of the run before may still be on their way, such as those that were sent again because
  * they had waited for longer than the ACK timeout; flows would learn their base RTT in that queue.
@@ -92,7 +99,7 @@ static int wait_until_idle(struct sampler *s, struct qdisc *q)
 		sleep_until(before.t + PAUSE);
 		if (read_queue(s, q, &now))
 			return -1;
-		if (!now.s.backlog && now.s.bytes == before.s.bytes)
+		if (!now.s.backlog && !has_data(&before, &now))
 			return 0;
 	} while (now.t - start < LONGEST && !atomic_load(&s->stop));
 	s->busy = true;

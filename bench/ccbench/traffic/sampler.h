@@ -32,7 +32,7 @@ struct sampler {
 	atomic_bool stop;
 };
 
-/* Open the queue and wait, for 3 s at most, until no packets pass; -1 with a sentence in err if that
+/* Open the queue and wait, for 3 s at most, until no data pass; -1 with a sentence in err if that
  * cannot be. */
 int sampler_open(struct sampler *s);
 
