@@ -104,8 +104,8 @@ test_programs() {
 # run_programs BUILD WRAPPER PROGRAM…: build these tests, and what they preload or start, but
 # nothing else, and run them.
 run_programs() {
-  make -C "$builds/$1" -s -j"$jobs" libccshim.la libfakerdma.la tests/verbs/traffic tools/ccshimd/ccshimd \
-    "${@:3}"
+  make -C "$builds/$1" -s -j"$jobs" libibverbs-ccshim.la libfakerdma.la tests/verbs/traffic \
+    tools/ccshimd/ccshimd "${@:3}"
   run_tests "$1" check-TESTS "$2" TESTS="${*:3}"
 }
 
