@@ -117,7 +117,7 @@ static void fuzz_statistics(const uint8_t *bytes, size_t len)
 		if (word * 8 + 8 <= size)
 			memcpy(file + word * 8, bytes + at + 2, 8);
 	}
-	if (stat_parse_mapped(file, size, false, &p)) {
+	if (stat_parse_mapped(file, size, len % 8 == 1, &p)) {
 		check_process(&p);
 		free(p.qp);
 	}

@@ -71,6 +71,7 @@ static void open_agent(void)
 
 	agent = a;
 	region = calloc(1, sizeof(*region));
+	ccs_shm_touch(region, 0, sizeof(*region));
 	a->config = ccs_agent_defaults();
 	a->config.now = fuzz_time;
 	a->config.switches = switches;
