@@ -71,6 +71,7 @@ static void open_agent(void)
 
 	agent = a;
 	region = calloc(1, sizeof(*region));
+	region->magic = CCS_SHM_MAGIC;
 	ccs_shm_touch(region, 0, sizeof(*region));
 	a->config = ccs_agent_defaults();
 	a->config.now = fuzz_time;
@@ -111,6 +112,7 @@ static void reset(void)
 
 		c->uid = i;
 		c->shm = i < 2 ? region : NULL;
+		c->punched = false;
 		c->hello_done = i < 2;
 	}
 }
