@@ -64,7 +64,7 @@ seen() {
 	[ ! -s stderr ] || { cat stderr; false; }
 }
 
-@test "a file of another user is not taken for that of a container's process" {
+@test "a file of another user does not replace the file of a container's process" {
 	[ ! -e /tmp/ccshim-65534 ] || skip "/tmp/ccshim-65534 exists"
 	contain
 	echo 'write 10' >&8

@@ -108,7 +108,7 @@ static void *next(const char *name)
 	return library ? dlsym(library, name) : NULL;
 }
 
-/* A shim that is called by itself would never return. */
+/* A shim that calls its own function would never return. */
 #define VERB(result, name, parameters, arguments) \
 	result name parameters \
 	{ \

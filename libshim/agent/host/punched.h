@@ -3,7 +3,7 @@
 #define CCS_AGENT_PUNCHED_H
 /*
  * Regions whose memory their process has released, although it is registered. The agent would
- * allocate each such page when it accesses it, and pay for it. A page that is allocated anew is
+ * allocate each such page when it accesses it, and pay for it. A page that is allocated again is
  * zero, so a value that the agent has written there tells the two apart: after one page the
  * connection ends, and regions of its user are refused for an hour.
  */

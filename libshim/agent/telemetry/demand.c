@@ -145,7 +145,7 @@ static uint64_t longer(uint64_t a_ns, uint64_t b_ns)
 
 /*
  * A flow that starts to send has no telemetry yet: scan more often, to find it soon. Each user has
- * an equal share of the time, so that many flows of one user do not delay another user's.
+ * an equal share of the time, so a user with many flows does not delay another user's flows.
  */
 static uint64_t scan_interval_ns(const struct ccs_client *c, uint64_t now_ns)
 {
