@@ -60,7 +60,7 @@ static void help(void)
 	       "  --address ADDRESS  serve only this address; may be repeated (all)\n"
 	       "  --no-capture       send no CNPs, only receive them; needs no privilege\n"
 	       "  --key-file FILE    accept only agents that share a key; SIGHUP reloads it\n"
-	       "  --derive ADDRESS   print the key file of the host with this address, with a key\n"
+	       "  --derive ADDRESS   print the key file of the host at this address, with a key\n"
 	       "                     for each pair of hosts, derived from the key in --key-file\n"
 	       "  --hosts FILE       for --derive: a line for each host with its addresses\n"
 	       "  --verify HOW       kernel: a process may register only queue pairs that it\n"
