@@ -340,7 +340,7 @@ static const struct row rows[] = {
 	{ "delay", TIME, AT(delay_us) }, { "jitter", TIME, AT(jitter_us) },
 	{ "for", TIME, AT(for_us) }, { "until", TIME, AT(until_us) },
 	{ "base-rtt", TIME, AT(conf.base_rtt_us) }, { "cnp", TIME, AT(conf.cnp_us) },
-	{ "noise", TIME, AT(conf.noise_us) }, { "t0", TIME, AT(conf.buffer.t0_us) },
+	{ "noise", TIME, AT(conf.host.noise.uniform_us) }, { "t0", TIME, AT(conf.buffer.t0_us) },
 	{ "cell", BYTES, AT(conf.buffer.cell), 1 }, { "guarantee", BYTES, AT(conf.buffer.guarantee) },
 	{ "xon", BYTES, AT(conf.buffer.hysteresis) }, { "alpha", FRACTION, AT(conf.buffer.alpha) },
 	{ "queue-alpha", FRACTION, AT(conf.buffer.queue_alpha) },

@@ -28,35 +28,50 @@ struct agent {
 
 static double period_us(const struct sim *s, uint32_t port)
 {
+	const double given_us = s->conf->agent.record_us;
 	const double message_us = s->port[port].ps_per_byte * AGENT_MESSAGE / FAB_PS_PER_US;
 
-	return agent_period_us(message_us, s->agent[port]->hosts);
+	return given_us > 0 ? given_us : agent_period_us(message_us, s->agent[port]->hosts);
 }
 
 static struct ccs_advice_port reading(const struct sim *s, uint32_t port)
 {
+	const struct fab_agents *c = &s->conf->agent;
+	const double factor = c->count_factor > 0 ? c->count_factor : 1;
 	const struct port *p = &s->port[port];
 
 	return (struct ccs_advice_port){
 		.now_ns = s->now / 1000 + 1, .bytes = p->tx_bytes, .capacity = 8e12 / p->ps_per_byte,
-		.flows = s->agent[port]->flows, .rtt_us = s->agent_rtt_us,
+		.queue = c->of_switch ? p->bytes : 0, .sees_queue = c->of_switch,
+		.flows = (unsigned)(s->agent[port]->flows * factor + 0.5),
+		.rtt_us = s->agent_rtt_us + c->delay_us,
 		.grain = s->agent[port]->grain,
 	};
 }
 
 static void send_message(struct sim *s, uint32_t port, uint32_t flow, double rate)
 {
+	const struct fab_agents *c = &s->conf->agent;
 	const struct agent *a = s->agent[port];
-	const uint32_t i = new_control(s, &s->flow[flow], ADVICE), record = new_record(s);
-	struct packet *k = &s->packet[i];
+	uint32_t i, record;
+	struct packet *k;
 
+	if (c->loss > 0 && rng_unit(&s->random) < c->loss)
+		return;
+	i = new_control(s, &s->flow[flow], ADVICE);
+	record = new_record(s);
+	k = &s->packet[i];
 	s->record[record].hop[0] = a->record;
 	s->record[record].n = a->record.capacity > 0;
 	k->record = record;
 	k->seq = (uint64_t)rate;
-	k->payload = (uint16_t)(a->flows < UINT16_MAX ? a->flows : UINT16_MAX);
+	k->payload = a->flows;
 	k->len = AGENT_MESSAGE;
-	port_put(s, port ^ 1, i);
+	k->port = port ^ 1;
+	if (c->delay_us > 0)
+		set_event(s, s->now + ps_of(c->delay_us), HELD, i);
+	else
+		port_put(s, port ^ 1, i);
 }
 
 /* Flows that are done leave the list. */
@@ -106,6 +121,7 @@ void agent_read(struct sim *s, uint32_t port)
 	rate = ccs_advice_feed(&a->advice, &now);
 	a->record = (struct ccs_cc_hop){
 		.ts_ns = now.now_ns, .tx_bytes = now.bytes, .capacity = now.capacity,
+		.qlen_bytes = now.queue,
 	};
 	send_to_all(s, port, rate, fabs(rate - a->sent) > AGENT_CHANGE * a->sent ||
 				   s->now >= a->sent_at + repeat || !s->conf->advise);

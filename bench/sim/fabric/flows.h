@@ -29,7 +29,9 @@ struct fab_flow_spec {
 	unsigned group;          /* 0: no operations */
 	unsigned messages;
 	uint64_t pause;          /* ps */
-	bool unmeasured;         /* claims: their operations are in no figures */
+	bool unmeasured;         /* claims and probes, which are in no figures; links do not lose their packets */
+	unsigned depth;          /* messages outstanding without any control; 0: an algorithm controls */
+	double first_rate, max_rate; /* bit/s; 0: as the algorithm chooses, any */
 };
 
 struct fab_flows {

@@ -65,7 +65,7 @@ static void find_ready(struct sim *s, uint32_t flow)
 
 uint64_t flow_ready(const struct sim *s, const struct flow *f)
 {
-	return s->order ? s->order->ready[flow_number(s, f)] : f->spec->size;
+	return s->order ? s->order->ready[flow_number(s, f)] : f->size;
 }
 
 /* Post the messages of a flow that may be posted now. */

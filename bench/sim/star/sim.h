@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "fabric/red.h"
+#include "bench/sim/fabric/fabric.h"
 
 /* The driver between the algorithm and the NIC. */
 enum sim_driver {
@@ -51,23 +51,6 @@ enum sim_telemetry {
 	SIM_BLIND,
 	SIM_INT, /* the port's record, taken when the segment's last packet leaves */
 	SIM_ECHO,                /* the receiver's byte counter and clock; no queue length */
-};
-
-/* Additions to an RTT, independent per segment. */
-struct sim_noise {
-	double uniform_us;       /* uniform from 0 to this */
-	double exp_us;           /* exponential with this mean */
-	double burst_share;      /* share of segments that also get uniform 0 to burst_us */
-	double burst_us;
-	bool on_sample;          /* changes the measurement only; else completions arrive later */
-};
-
-/*
- * Every `every_us` the receivers' host stalls for `stall_us`: acknowledgements that fall into a
- * stall are sent together after it.
- */
-struct sim_stalls {
-	double every_us, stall_us;
 };
 
 /* Flows that come later, and leave. */
@@ -163,8 +146,7 @@ struct sim_conf {
 	double cnp_us;           /* notification point: least time between CNPs; 0: none */
 	uint64_t limit;          /* of the queue in bytes; 0: lossless */
 	struct sim_agents agents; /* of hosts */
-	struct sim_noise noise;
-	struct sim_stalls stalls;
+	struct fab_noise noise;
 	double poll_us;          /* SIM_SHIM: interval at which owners poll; 0: at once */
 
 	struct sim_path path;
