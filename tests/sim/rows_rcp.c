@@ -55,7 +55,8 @@
 
 static const struct row rows[] = {
 	ROW("100 Mb/s", 100e6, 1, 12, 10, 4096),
-	ROW("100 Mb/s", 100e6, 10, 4, 1000, 4096),
+	/* The trial of the first shares ends before their data, and a queue of 12 segments remains. */
+	BOTH("100 Mb/s", 100e6, 10, 4, 1000, 4096, WITHIN(0.98, 12 * 4.1 + 0.1)),
 	ROW("1 Gb/s", 1e9, 1, 4, 50, 4096),
 	ROW("1 Gb/s", 1e9, 4, 31, 10, 4096),
 	/* Few segments leave in an RTT, so the shares of a short run vary more. */

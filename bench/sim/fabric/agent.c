@@ -124,7 +124,8 @@ void agent_read(struct sim *s, uint32_t port)
 		.qlen_bytes = now.queue,
 	};
 	send_to_all(s, port, rate, fabs(rate - a->sent) > AGENT_CHANGE * a->sent ||
-				   s->now >= a->sent_at + repeat || !s->conf->advise);
+				   s->now >= a->sent_at + repeat || !s->conf->advise ||
+				   s->conf->agent.record_us > 0);
 	if (a->flows && s->now >= a->due)
 		set_reading(s, port);
 }

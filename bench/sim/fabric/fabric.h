@@ -89,7 +89,7 @@ struct fab_hosts {
 
 /* Host agents; 0: as ccshimd. */
 struct fab_agents {
-	double record_us;        /* interval of records */
+	double record_us;        /* interval of records, all of which are sent */
 	double loss;             /* probability that a message is lost */
 	double delay_us;         /* additional delay of a message */
 	double count_factor;     /* factor of the error in the number of flows */

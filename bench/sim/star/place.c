@@ -185,7 +185,7 @@ void star_place(struct star *s)
 	n->flows = &s->flows;
 	n->spec = &s->spec;
 	n->shim = c->driver == SIM_SHIM;
-	n->agents = c->agents.record_us > 0;
+	n->agents = c->agents.present || c->agents.record_us > 0;
 	n->advise = c->agents.advise;
 	n->agent = (struct fab_agents){
 		.record_us = c->agents.record_us, .loss = c->agents.loss, .delay_us = c->agents.delay_us,

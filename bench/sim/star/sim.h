@@ -91,8 +91,8 @@ struct sim_nic {
 };
 
 struct sim_agents {
-	double record_us;        /* interval at which the port is read; senders have the newest
-				    record; 0: each segment has its own */
+	bool present;            /* they send records as ccshimd */
+	double record_us;        /* or at this interval; 0 without `present`: each segment has its own */
 	bool report_flows;       /* acks name the number of active flows */
 	bool advise;             /* the port's agent advises a rate with each record */
 	double loss;             /* probability that a message of the agent is lost */
