@@ -210,9 +210,7 @@ bench_sim_libcore_la_SOURCES = \
 	bench/sim/core/agent.h \
 	bench/sim/core/event.c \
 	bench/sim/core/event.h \
-	bench/sim/core/memory.h \
-	bench/sim/core/shim.c \
-	bench/sim/core/shim.h
+	bench/sim/core/memory.h
 
 # Congestion control in a simulated fabric.
 noinst_LTLIBRARIES += bench/libfabric-sim.la

@@ -6,43 +6,77 @@
  * a request to the host that has the data. Advice also takes the way to that host, and comes half an
  * RTT late.
  */
-#include "bench/sim/core/shim.h"
+#include "bench/sim/core/memory.h"
 #include "flow/cc_events.h"
+#include "flow/flow.h"
 #include "priv.h"
 
 /* Requests that an application posts at a time: of small messages it takes many to fill a link. */
 enum { WRS = 64, SEGMENTS = 256 };
 
 struct shim_state {
-	struct shim shim;
+	struct ccs_flow flow;
+	struct ccs_telemetry telemetry; /* the newest */
+	uint64_t waiting;        /* messages that are posted before the first one is sent */
+	unsigned depth;          /* messages outstanding */
+	uint32_t flags;          /* of each: enum ccs_wr_flag */
+	uint64_t accepted, completed; /* bytes */
 	uint64_t arrived;        /* bytes that are acknowledged, as of the owner's next poll */
 	uint64_t poll_at;        /* NEVER: nothing has arrived since the last poll */
 };
 
+/* The library's clock is never 0. */
+static uint64_t now_ns(const struct sim *s)
+{
+	return s->now / 1000 + 1000;
+}
+
 double flow_segment(const struct flow *f)
 {
-	return f->driver == &shim_driver && f->shim ? f->shim->shim.flow.cc.path.segment : 0;
+	return f->driver == &shim_driver && f->shim ? f->shim->flow.cc.path.segment : 0;
 }
 
 enum ccs_control flow_control(const struct flow *f)
 {
-	return f->driver == &shim_driver && f->shim ? f->shim->shim.flow.rtt.control.now : CCS_CONTROL_OK;
+	return f->driver == &shim_driver && f->shim ? f->shim->flow.rtt.control.now : CCS_CONTROL_OK;
+}
+
+/* The application posts messages that are ready. */
+static void accept(struct sim *s, struct flow *f)
+{
+	const uint64_t ready = flow_ready(s, f), message = f->spec->message;
+	struct shim_state *h = f->shim;
+
+	while (h->accepted < ready && ccs_flow_waiting(&h->flow) < h->waiting &&
+	       h->flow.wr_head - h->flow.wr_tail < h->depth) {
+		const uint64_t left = ready - h->accepted;
+		const uint64_t len = message && message < left ? message : left;
+
+		ccs_flow_accept(&h->flow, len, h->flags);
+		h->accepted += len;
+	}
 }
 
 static void pump(struct sim *s, struct flow *f)
 {
-	struct shim *h = &f->shim->shim;
-	const struct ccs_seg *seg;
-	uint64_t wait;
+	struct shim_state *h = f->shim;
+	uint64_t ns = now_ns(s), wait = 0;
 
-	h->ready = flow_ready(s, f);
-	while (f->handed < f->size && (seg = shim_next(h, s->now)))
+	while (f->handed < f->size) {
+		const struct ccs_seg *seg;
+
+		accept(s, f);
+		seg = ccs_flow_next(&h->flow, &ns, NULL);
+		if (!seg) {
+			wait = ccs_flow_wait(&h->flow, now_ns(s));
+			break;
+		}
 		flow_hand(s, f, (uint32_t)seg->len);
-	wait = f->handed < f->size ? ccs_flow_wait(&h->flow, shim_ns(s->now)) : 0;
+	}
 	if (wait && wait != UINT64_MAX)
 		flow_set_timer(s, f, (wait - 1000) * 1000);
-	if (f->shim->poll_at != NEVER)
-		flow_set_timer(s, f, f->shim->poll_at);
+	if (h->poll_at != NEVER)
+		flow_set_timer(s, f, h->poll_at);
 	flow_update(s, f);
 }
 
@@ -53,9 +87,8 @@ static void set_application(const struct sim *s, struct flow *f)
 		[FAB_READ] = CCS_WR_SPLIT | CCS_WR_READ,
 	};
 	const struct fab_layer *l = &s->conf->layer;
-	struct shim *h = &f->shim->shim;
+	struct shim_state *h = f->shim;
 
-	h->message = f->spec->message;
 	h->waiting = l->waiting ? l->waiting : WRS;
 	h->depth = l->outstanding ? l->outstanding : WRS;
 	h->flags = CCS_WR_SIGNALED | flags[f->spec->verb];
@@ -72,12 +105,13 @@ static void start(struct sim *s, struct flow *f)
 		.segment = l->segment, .max_inflight = l->max_inflight,
 		.split = true, .enforce = true, .seed = rng_next(&s->random),
 	};
-	struct shim *h = &f->shim->shim;
+	struct shim_state *h = f->shim;
 
 	set_application(s, f);
-	f->shim->poll_at = NEVER;
-	shim_init(h, &conf, algorithm_of(s, f->spec->priority), l->entries ? l->entries : WRS,
-		  l->device_entries ? l->device_entries : SEGMENTS, s->now);
+	h->poll_at = NEVER;
+	if (ccs_flow_init(&h->flow, &conf, algorithm_of(s, f->spec->priority), l->entries ? l->entries : WRS,
+			  l->device_entries ? l->device_entries : SEGMENTS, now_ns(s)))
+		mem_checked(NULL);
 	if (s->conf->rto_us > 0)
 		h->flow.rtt.loss_us = (float)s->conf->rto_us;
 	if (l->reads)
@@ -90,15 +124,30 @@ static void start(struct sim *s, struct flow *f)
 	pump(s, f);
 }
 
+/* The segment of this number has arrived as well. */
+static bool has_arrived(const struct shim_state *h, uint64_t number)
+{
+	return number < h->flow.seg_head &&
+	       h->completed + ccs_flow_seg(&h->flow, number)->len <= h->arrived;
+}
+
 /* Complete all that has arrived, now or since the last poll. */
 static void complete(struct sim *s, struct flow *f)
 {
-	const uint64_t ns = shim_ns(s->now);
 	const uint64_t poll_ns = (uint64_t)(1e3 * s->conf->host.poll_us);
+	struct shim_state *h = f->shim;
+	struct ccs_done done = {
+		.number = h->flow.seg_tail, .ok = true,
+		.earliest_ns = now_ns(s) - poll_ns, .latest_ns = now_ns(s),
+	};
+	uint64_t wr;
 
-	f->shim->poll_at = NEVER;
-	shim_complete(&f->shim->shim, f->shim->arrived,
-		      (struct ccs_done){ .earliest_ns = ns - poll_ns, .latest_ns = ns }, poll_ns > 0);
+	h->poll_at = NEVER;
+	for (; has_arrived(h, done.number); done.number++) {
+		h->completed += ccs_flow_seg(&h->flow, done.number)->len;
+		done.more = poll_ns && has_arrived(h, done.number + 1);
+		ccs_flow_complete(&h->flow, &done, &wr);
+	}
 }
 
 /* Owners poll in turn. */
@@ -121,11 +170,18 @@ static void timer(struct sim *s, struct flow *f)
 	pump(s, f);
 }
 
+/* Telemetry for the flow's next event, which the caller changes. */
+static struct ccs_telemetry *telemetry(struct shim_state *h)
+{
+	h->flow.events.telemetry = &h->telemetry;
+	return &h->telemetry;
+}
+
 /* The records of a packet. */
-static struct ccs_telemetry *telemetry_of(const struct sim *s, struct shim *h, const struct packet *k)
+static struct ccs_telemetry *telemetry_of(const struct sim *s, struct shim_state *h, const struct packet *k)
 {
 	const struct record *r = &s->record[k->record];
-	struct ccs_telemetry *t = shim_telemetry(h);
+	struct ccs_telemetry *t = telemetry(h);
 
 	*t = (struct ccs_telemetry){ .path = 1, .nhops = r->n };
 	memcpy(t->hops, r->hop, r->n * sizeof(*r->hop));
@@ -134,14 +190,14 @@ static struct ccs_telemetry *telemetry_of(const struct sim *s, struct shim *h, c
 
 static void ack(struct sim *s, struct flow *f, const struct packet *k, uint32_t acked)
 {
-	struct shim *h = &f->shim->shim;
+	struct shim_state *h = f->shim;
 
 	if (k->record)
 		telemetry_of(s, h, k);
 	if (s->conf->host.count_flows)
-		shim_telemetry(h)->flows = s->live[f->spec->dst];
+		telemetry(h)->flows = s->live[f->spec->dst];
 	if (k->ce)
-		ccs_flow_cnp(&h->flow, shim_ns(s->now));
+		ccs_flow_cnp(&h->flow, now_ns(s));
 	if (acked)
 		arrived(s, f);
 	pump(s, f);
@@ -149,26 +205,26 @@ static void ack(struct sim *s, struct flow *f, const struct packet *k, uint32_t 
 
 static void cnp(struct sim *s, struct flow *f)
 {
-	ccs_flow_cnp(&f->shim->shim.flow, shim_ns(s->now));
+	ccs_flow_cnp(&f->shim->flow, now_ns(s));
 	pump(s, f);
 }
 
 static void advice(struct sim *s, struct flow *f, const struct packet *k)
 {
-	struct shim *h = &f->shim->shim;
+	struct shim_state *h = f->shim;
 	struct ccs_telemetry *t = telemetry_of(s, h, k);
 
 	t->flows = k->payload;
 	t->advised_rate = s->conf->advise ? (double)k->seq : 0;
 	t->covers_ns = t->nhops ? t->hops[0].ts_ns + 1000 : 0;
 	if (s->conf->advise)
-		ccs_flow_advise(&h->flow, shim_ns(s->now));
+		ccs_flow_advise(&h->flow, now_ns(s));
 	pump(s, f);
 }
 
 static void stop(struct flow *f)
 {
-	ccs_flow_destroy(&f->shim->shim.flow);
+	ccs_flow_destroy(&f->shim->flow);
 }
 
 const struct driver shim_driver = {
