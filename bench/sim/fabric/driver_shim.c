@@ -17,12 +17,12 @@ enum { WRS = 64, SEGMENTS = 256 };
 struct shim_state {
 	struct ccs_flow flow;
 	struct ccs_telemetry telemetry; /* the newest */
-	uint64_t waiting;        /* messages that are posted before the first one is sent */
+	uint64_t waiting;        /* messages that the application posts ahead */
 	unsigned depth;          /* messages outstanding */
-	uint32_t flags;          /* of each: enum ccs_wr_flag */
+	uint32_t flags;          /* enum ccs_wr_flag of each message */
 	uint64_t accepted, completed; /* bytes */
 	uint64_t arrived;        /* bytes that are acknowledged, as of the owner's next poll */
-	uint64_t poll_at;        /* NEVER: nothing has arrived since the last poll */
+	uint64_t poll_at;        /* NEVER: no acknowledgement has arrived since the last poll */
 };
 
 /* The library's clock is never 0. */
@@ -131,7 +131,7 @@ static bool has_arrived(const struct shim_state *h, uint64_t number)
 	       h->completed + ccs_flow_seg(&h->flow, number)->len <= h->arrived;
 }
 
-/* Complete all that has arrived, now or since the last poll. */
+/* Complete the segments that have arrived since the last poll. */
 static void complete(struct sim *s, struct flow *f)
 {
 	const uint64_t poll_ns = (uint64_t)(1e3 * s->conf->host.poll_us);

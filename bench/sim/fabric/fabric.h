@@ -8,7 +8,7 @@
  *
  *   flow: rate, window -> NIC: round robin -> link -> switch: MMU, queue, RED, INT -> ... -> receiver
  *     ^                                                                                    |
- *     +------------------------------ acknowledgements and CNPs: packets, too -------------+
+ *     +------------------------------ acknowledgements and CNPs, as packets ---------------+
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -61,14 +61,14 @@ struct fab_marking {
 	double poll_us, weight;  /* interval and weight of the polled average; 0: the queue itself */
 };
 
-/* How late hosts are, independently for each acknowledgement; acknowledgements keep their order. */
+/* How late hosts are, independently for each acknowledgement; of whole segments they keep their order. */
 struct fab_noise {
 	double uniform_us;       /* uniform from 0 to this */
 	double exp_us;           /* exponential with this mean */
 	double burst_share;      /* share that also gets uniform 0 to burst_us */
 	double burst_us;
-	double stall_every_us;   /* interval at which hosts do nothing for stall_us; 0: never */
-	double stall_us;
+	double stall_every_us;   /* interval of stalls, from 0; 0: never */
+	double stall_us;         /* time without acknowledgements */
 };
 
 /* Hosts. By default NICs fetch a packet when they can send it, and acknowledge each packet. */
@@ -96,15 +96,15 @@ struct fab_agents {
 	bool of_switch;          /* agents of the switches' ports, which know the queues */
 };
 
-/* What algorithms are given, and the flow layer's settings; 0: unknown, or the default. */
+/* The paths as algorithms know them, and the flow layer's settings; 0: unknown, or the default. */
 struct fab_layer {
 	uint32_t segment;
 	double rtt_jitter_us, bottleneck; /* bottleneck: bit/s */
-	unsigned flows;          /* of a host */
+	unsigned flows;          /* from each host */
 	double max_inflight;     /* bytes */
 	unsigned reads;          /* outstanding READs */
-	unsigned entries, device_entries; /* of the application's send queue, of the device's */
-	unsigned waiting;        /* messages that are posted before the first one is sent */
+	unsigned entries, device_entries; /* send queues: the application's, the device's */
+	unsigned waiting;        /* messages that the application posts ahead */
 	unsigned outstanding;    /* messages */
 };
 

@@ -490,13 +490,13 @@ static void acknowledge(struct sim *s, uint32_t port, uint32_t packet)
 {
 	struct packet *k = &s->packet[packet];
 	struct flow *f = &s->flow[k->flow];
-	const uint64_t at = s->now + (k->kind == ACK ? delay(s) : 0);
+	uint64_t at = s->now + (k->kind == ACK ? delay(s) : 0);
 
 	k->port = port;
-	if (k->kind == ACK)
-		f->acked_at = at > f->acked_at ? at : f->acked_at;
-	if (k->kind == ACK && f->acked_at > s->now)
-		set_event(s, f->acked_at, HELD, packet);
+	if (s->conf->host.whole_segments && k->kind == ACK) /* completions are in order */
+		at = f->acked_at = at > f->acked_at ? at : f->acked_at;
+	if (at > s->now)
+		set_event(s, at, HELD, packet);
 	else
 		host_held(s, packet);
 }

@@ -123,7 +123,7 @@ static void fire(struct sim *s, const struct queued_event *e)
 	if (event_is_arrival(e))
 		arrive(s, number, e->with);
 	else
-		event_handler[e->what & ((1u << KIND_BITS) - 1)](s, number);
+		s->handler[e->what & ((1u << KIND_BITS) - 1)](s, number);
 }
 
 /* The data packets of a queue or a line, beginning with this packet. */

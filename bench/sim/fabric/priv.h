@@ -15,10 +15,11 @@
 #define NEVER UINT64_MAX
 enum { CONTROL = FAB_PRIORITIES, QUEUES };  /* PAUSE frames go before all priorities */
 
-/* Kinds of events; the number of a port, a flow or a packet is above them. The functions for them
+/* Kinds of events; the number of a port, a flow or a packet is above them. CHANGE has 0 for a change of
+ * the network, or a number of the scenario's. The functions for them
  * are in sim.c, and get this number, or 0. */
 enum event {
-	ARRIVE, FREE, DUE, TIMER, TIMEOUT, START, CHANGE /* of the network: 0; or the scenario's */, WATCH, RECORD, SAMPLE, WARM, PAUSED, SHAPED, CREDITS,
+	ARRIVE, FREE, DUE, TIMER, TIMEOUT, START, CHANGE, WATCH, RECORD, SAMPLE, WARM, PAUSED, SHAPED, CREDITS,
 	CUT, HELD,
 };
 
@@ -210,6 +211,7 @@ extern const struct driver plain_driver, shim_driver, message_driver, credit_dri
 
 struct sim {
 	const struct fab_conf *conf;
+	void (*const *handler)(struct sim *s, uint32_t number); /* of events, by enum event */
 	/* The scenario's: its changes, and segments that are acknowledged. May be NULL. */
 	void (*change)(struct sim *s, uint32_t number);
 	void (*acked)(struct sim *s, const struct flow *f, const struct post *post);
@@ -301,8 +303,6 @@ static inline bool wants_telemetry(const struct sim *s, unsigned priority)
 {
 	return algorithm_of(s, priority)->ops->needs & CCS_NEEDS_TELEMETRY && !s->conf->agents;
 }
-
-extern void (*const event_handler[])(struct sim *s, uint32_t number); /* by enum event */
 
 /* sim.c: for scenarios that use the state of a run; fab_run() is begin, network_run() and end */
 bool fab_begin(struct sim *s, const struct fab_conf *conf, struct fab_result *r, char *err, size_t len);
@@ -428,7 +428,7 @@ void flow_stop(struct flow *f); /* frees what its driver has */
 void flow_post(struct sim *s, struct flow *f); /* all that its application has posted */
 /* A driver hands the next segment to the NIC, and calls flow_update() after the last. */
 void flow_hand(struct sim *s, struct flow *f, uint32_t len);
-void flow_leave(struct sim *s, struct flow *f); /* it has no more than what was handed to the NIC */
+void flow_leave(struct sim *s, struct flow *f); /* it ends with the bytes that the NIC has */
 void host_sent(struct sim *s, uint32_t flow); /* a packet has left the NIC's queue */
 /* For drivers: something has changed by which the flow may have to wait, or may not any more. */
 void flow_update(struct sim *s, struct flow *f);

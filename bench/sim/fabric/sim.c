@@ -43,7 +43,7 @@ static void change(struct sim *s, uint32_t number)
 		changes_apply(s, 0);
 }
 
-void (*const event_handler[])(struct sim *s, uint32_t number) = {
+static void (*const handler[])(struct sim *s, uint32_t number) = {
 	[FREE] = port_free, [DUE] = flow_due, [TIMER] = flow_timer, [TIMEOUT] = flow_timeout,
 	[START] = start_flows, [CHANGE] = change, [WATCH] = watch, [RECORD] = agent_read,
 	[SAMPLE] = series_sample, [WARM] = warm, [PAUSED] = network_pause, [SHAPED] = port_kick,
@@ -103,6 +103,7 @@ bool fab_begin(struct sim *s, const struct fab_conf *conf, struct fab_result *r,
 {
 	const bool ok = network_init(s, conf, r, err, len);
 
+	s->handler = handler;
 	init(s);
 	return ok;
 }

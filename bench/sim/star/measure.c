@@ -12,8 +12,8 @@ static double bin_us(const struct sim_conf *c)
 }
 
 /*
- * The victim posts a write when the one before has ended. Each stands for those that could have
- * been posted meanwhile, one per base RTT: else the slower the port is, the less its time counts.
+ * The victim posts a write when the last has ended. A long write also counts for the writes that
+ * could have been posted in its time, one per base RTT. Without that, slow times would count less.
  */
 static void record_victim(struct star *s, uint64_t ns)
 {

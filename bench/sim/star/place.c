@@ -11,7 +11,7 @@
 enum {
 	READS = 16,              /* default of rdma_cm and ccbench */
 	QUEUE = 2048,
-	LEAST_ENTRIES = 31,      /* of a device's queue (preload/datapath/qp.c) */
+	LEAST_ENTRIES = 31,      /* a device's queue has more (preload/datapath/qp.c) */
 	WRITE_SEGMENTS = 64,
 	UP = 1 << 20,            /* a megabyte */
 };
@@ -84,7 +84,7 @@ static void build_topology(struct star *s)
 
 /* -- flows ----------------------------------------------------------------------------------- */
 
-/* Messages of 1 MB in all that an application without control has outstanding. */
+/* The messages that an application without control has outstanding: 1 MB. */
 static unsigned depth(const struct sim_conf *c, uint64_t message)
 {
 	const unsigned reads = c->max_reads ? c->max_reads : READS;
