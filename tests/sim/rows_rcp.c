@@ -16,7 +16,6 @@
 
 #define PLACE(rate_, R, n, base, size, tele) \
 	.cc = "rcp", .driver = SIM_SHIM, .telemetry = tele, .agents.advise = true, \
-	.agents.report_flows = true, \
 	.rate = rate_, .nic.rate = (R) * (rate_), .base_us = base, .mtu = 4096, .segment = size, \
 	.agents.record_us = MAX(RECORD(rate_, n), base), .start_spread_us = 1000, .flows = n, \
 	.end_us = 60 * ROUND(rate_, n, n, size, base) + 20e3, \

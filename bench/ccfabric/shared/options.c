@@ -240,8 +240,7 @@ static void set_defaults(struct options *o)
 	};
 }
 
-/* The parameters of mix/run.py and the facts of the model. What depends on the hosts' links comes
- * when they are known. */
+/* The parameters of mix/run.py and of its model; options_follow_topology() adds those of the links. */
 static void set_like_ns3(struct options *o)
 {
 	struct fab_conf *c = &o->conf;
@@ -353,7 +352,7 @@ static const struct row rows[] = {
 	{ "hosts", CHOICE, AT(conf.shim), .word = { "plain", "shim" } },
 	{ "recovery", CHOICE, AT(conf.selective), .word = { "go-back-n", "selective" } },
 	{ "telemetry", CHOICE, AT(conf.wire.count_received), .word = { "sent", "received" } },
-	{ "agents", SET, AT(conf.agents) },
+	{ "agents", SET, AT(conf.agents.present) },
 	{ "mtu", CALL, .call = parse_mtu }, { "message", CALL, .call = parse_message },
 	{ "seed", CALL, .call = parse_seed }, { "warmup", CALL, .call = parse_warmup },
 	{ "rto", CALL, .call = parse_rto }, { "buffer", CALL, .call = parse_buffer },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Host agents. That of a receiver reads the byte counter of the port by which packets reach it, and
+ * Host agents. A receiver's agent reads the byte counter of the port by which packets reach it, and
  * advises a rate to all flows through it, as ccshimd does: with each record if the rate has changed
  * by more than a twentieth, and every few records in any case. A message is for a host, whose agent
  * shares it among its flows. A sender announces a flow before its first packet.
@@ -28,7 +28,7 @@ struct agent {
 
 static double period_us(const struct sim *s, uint32_t port)
 {
-	const double given_us = s->conf->agent.record_us;
+	const double given_us = s->conf->agents.record_us;
 	const double message_us = s->port[port].ps_per_byte * AGENT_MESSAGE / FAB_PS_PER_US;
 
 	return given_us > 0 ? given_us : agent_period_us(message_us, s->agent[port]->hosts);
@@ -36,7 +36,7 @@ static double period_us(const struct sim *s, uint32_t port)
 
 static struct ccs_advice_port reading(const struct sim *s, uint32_t port)
 {
-	const struct fab_agents *c = &s->conf->agent;
+	const struct fab_agents *c = &s->conf->agents;
 	const double factor = c->count_factor > 0 ? c->count_factor : 1;
 	const struct port *p = &s->port[port];
 
@@ -51,7 +51,7 @@ static struct ccs_advice_port reading(const struct sim *s, uint32_t port)
 
 static void send_message(struct sim *s, uint32_t port, uint32_t flow, double rate)
 {
-	const struct fab_agents *c = &s->conf->agent;
+	const struct fab_agents *c = &s->conf->agents;
 	const struct agent *a = s->agent[port];
 	uint32_t i, record;
 	struct packet *k;
@@ -124,8 +124,8 @@ void agent_read(struct sim *s, uint32_t port)
 		.qlen_bytes = now.queue,
 	};
 	send_to_all(s, port, rate, fabs(rate - a->sent) > AGENT_CHANGE * a->sent ||
-				   s->now >= a->sent_at + repeat || !s->conf->advise ||
-				   s->conf->agent.record_us > 0);
+				   s->now >= a->sent_at + repeat || !s->conf->agents.advise ||
+				   s->conf->agents.record_us > 0);
 	if (a->flows && s->now >= a->due)
 		set_reading(s, port);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Flows that can never end: after the last change of the network their packets, or those that come
- * back, do not arrive. A run is over when it waits for such flows alone. */
+/* Flows that can never end: after the last change of the network their packets, or acknowledgements, do
+ * not arrive. A run is over when it waits for such flows alone. */
 #include "priv.h"
 
 static bool arrives(const struct sim *s, uint32_t flow, bool back)

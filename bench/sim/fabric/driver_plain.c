@@ -220,7 +220,7 @@ static void advice(struct sim *s, struct flow *f, const struct packet *k)
 	const struct ccs_cc_ack a = {
 		.now_us = cc_us(s), .inflight = (double)(f->snd_nxt - f->snd_una),
 		.ack_seq = f->snd_una, .snd_nxt = f->snd_nxt, .hops = r->hop, .nhops = r->n,
-		.path = 1, .flows = k->payload, .advised_rate = s->conf->advise ? (double)k->seq : 0,
+		.path = 1, .flows = k->payload, .advised_rate = s->conf->agents.advise ? (double)k->seq : 0,
 	};
 
 	f->advised = a.advised_rate;

@@ -215,9 +215,9 @@ static void advice(struct sim *s, struct flow *f, const struct packet *k)
 	struct ccs_telemetry *t = telemetry_of(s, h, k);
 
 	t->flows = k->payload;
-	t->advised_rate = s->conf->advise ? (double)k->seq : 0;
+	t->advised_rate = s->conf->agents.advise ? (double)k->seq : 0;
 	t->covers_ns = t->nhops ? t->hops[0].ts_ns + 1000 : 0;
-	if (s->conf->advise)
+	if (s->conf->agents.advise)
 		ccs_flow_advise(&h->flow, now_ns(s));
 	pump(s, f);
 }

@@ -87,12 +87,14 @@ struct fab_hosts {
 	bool fixed_release;      /* and a higher rate does not bring a release forward (TIMELY 5) */
 };
 
-/* Host agents; 0: as ccshimd. */
+/* Host agents. */
 struct fab_agents {
-	double record_us;        /* interval of records, all of which are sent */
+	bool present;            /* receivers' agents send records, instead of telemetry in packets */
+	bool advise;             /* and rates */
+	double record_us;        /* interval of records, all of which are sent; 0: as ccshimd */
 	double loss;             /* probability that a message is lost */
 	double delay_us;         /* additional delay of a message */
-	double count_factor;     /* factor of the error in the number of flows */
+	double count_factor;     /* error in the number of flows; 0: 1 */
 	bool of_switch;          /* agents of the switches' ports, which know the queues */
 };
 
@@ -140,11 +142,9 @@ struct fab_conf {
 	const struct ccs_cc_spec *spec;
 	const struct ccs_cc_spec *priority_spec[FAB_PRIORITIES]; /* of their flows; NULL: spec */
 	bool selective;          /* only lost packets are sent again, instead of go-back-N */
-	bool agents;             /* receivers' agents send records, instead of telemetry in packets */
-	bool advise;             /* and rates */
 	bool shim;               /* libshim/flow between algorithm and NIC, as in the preload */
 	struct fab_hosts host;
-	struct fab_agents agent;
+	struct fab_agents agents;
 	struct fab_layer layer;
 	double loss;             /* share of measured flows' data packets that links lose */
 	uint64_t limit;          /* bytes in a switch's port; 0: as the buffer permits */

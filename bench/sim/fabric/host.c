@@ -362,7 +362,7 @@ void flow_post(struct sim *s, struct flow *f)
 
 void flow_announce(struct sim *s, struct flow *f)
 {
-	if (s->conf->agents && f->driver->advice)
+	if (s->conf->agents.present && f->driver->advice)
 		send_control(s, f->port, f, HELLO, 0);
 }
 

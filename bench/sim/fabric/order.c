@@ -2,7 +2,7 @@
 /*
  * Flows that wait for others, as the steps of a collective operation do: message m of such a flow
  * is posted when message m - lag of each flow that it waits for has been received. A group's
- * operations begin together, each a pause after the end of the one before.
+ * operations begin together, with a pause between them.
  */
 #include <stdlib.h>
 

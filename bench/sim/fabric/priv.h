@@ -301,7 +301,7 @@ static inline const struct ccs_cc_spec *algorithm_of(const struct sim *s, unsign
 /* True if the flows of the priority need telemetry records in their packets. */
 static inline bool wants_telemetry(const struct sim *s, unsigned priority)
 {
-	return algorithm_of(s, priority)->ops->needs & CCS_NEEDS_TELEMETRY && !s->conf->agents;
+	return algorithm_of(s, priority)->ops->needs & CCS_NEEDS_TELEMETRY && !s->conf->agents.present;
 }
 
 /* sim.c: for scenarios that use the state of a run; fab_run() is begin, network_run() and end */

@@ -165,7 +165,7 @@ enum { TCP_PORT = 0, ROCE_PORT = 4791, AGENTS_PORT = 4793 };
 /* Agents send CNPs to a separate UDP port. TCP has no rule. */
 static unsigned udp_port(const struct sim *s, uint32_t flow, enum kind kind)
 {
-	const bool agents = kind == HELLO || kind == ADVICE || (kind == CNP && s->conf->agents);
+	const bool agents = kind == HELLO || kind == ADVICE || (kind == CNP && s->conf->agents.present);
 
 	if (s->flow[flow].driver->is_tcp)
 		return TCP_PORT;

@@ -185,16 +185,13 @@ void star_place(struct star *s)
 	n->flows = &s->flows;
 	n->spec = &s->spec;
 	n->shim = c->driver == SIM_SHIM;
-	n->agents = c->agents.present || c->agents.record_us > 0;
-	n->advise = c->agents.advise;
-	n->agent = (struct fab_agents){
-		.record_us = c->agents.record_us, .loss = c->agents.loss, .delay_us = c->agents.delay_us,
-		.count_factor = c->agents.count_factor, .of_switch = c->telemetry == SIM_INT,
-	};
+	n->agents = c->agents;
+	n->agents.present |= c->agents.record_us > 0;
+	n->agents.of_switch = c->telemetry == SIM_INT;
 	n->host = (struct fab_hosts){
 		.noise = c->noise, .whole_segments = true, .depth = c->nic.depth ? c->nic.depth : 1,
-		.unacked = c->nic.unacked, .echo = c->telemetry == SIM_ECHO && !n->agents,
-		.count_flows = c->agents.report_flows && !n->agents, .poll_us = c->poll_us,
+		.unacked = c->nic.unacked, .echo = c->telemetry == SIM_ECHO && !n->agents.present,
+		.count_flows = c->count_flows, .poll_us = c->poll_us,
 		.gap_jitter = c->bare.jitter, .fixed_release = c->bare.fixed_release,
 	};
 	n->layer = layer(s);

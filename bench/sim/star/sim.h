@@ -84,22 +84,11 @@ struct sim_nic {
 				    Soft-RoCE 128 */
 };
 
-struct sim_agents {
-	bool present;            /* they send records as ccshimd */
-	double record_us;        /* or at this interval; 0 without `present`: with each segment */
-	bool report_flows;       /* acks name the number of active flows */
-	bool advise;             /* the port's agent advises a rate with each record */
-	double loss;             /* probability that a message of the agent is lost */
-	double delay_us;         /* additional delay of a message */
-	double count_factor;     /* factor of the error in the number of flows; default 1 */
-};
-
 /* The path as the algorithm knows it. */
 struct sim_path {
 	double base_us;          /* default: the base RTT of the network (SIM_SHIM: learned) */
 	double noise_us;
 	double bottleneck;       /* bit/s, the path's bottleneck_rate; default: unknown */
-	unsigned flows;          /* default: flows per host */
 };
 
 /* Zero means absent, or the default named. */
@@ -139,7 +128,8 @@ struct sim_conf {
 	struct ccs_red red;      /* marks by the queue in bytes that a packet leaves */
 	double cnp_us;           /* notification point: least time between CNPs; 0: none */
 	uint64_t limit;          /* of the queue in bytes; 0: lossless */
-	struct sim_agents agents; /* of hosts */
+	struct fab_agents agents; /* record_us > 0 or present: the hosts have some */
+	bool count_flows;        /* acknowledgements have the number of flows, without agents */
 	struct fab_noise noise;
 	double poll_us;          /* SIM_SHIM: interval at which owners poll; 0: at once */
 
