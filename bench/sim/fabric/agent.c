@@ -85,7 +85,7 @@ static void send_to_all(struct sim *s, uint32_t port, double rate, bool really)
 		struct flow *f = &s->flow[*at - 1];
 
 		if (flow_is_done(f)) {
-			*at = f->next_inbound;
+			*at = f->agent.next;
 			a->flows--;
 			continue;
 		}
@@ -95,7 +95,7 @@ static void send_to_all(struct sim *s, uint32_t port, double rate, bool really)
 			if (really)
 				send_message(s, port, *at - 1, rate);
 		}
-		at = &f->next_inbound;
+		at = &f->agent.next;
 	}
 	if (really) {
 		a->sent = rate;
@@ -133,9 +133,9 @@ void agent_read(struct sim *s, uint32_t port)
 void agent_message(struct sim *s, const struct packet *k)
 {
 	const struct flow *reached = &s->flow[k->flow];
-	const struct agent *a = s->agent[reached->agent_port];
+	const struct agent *a = s->agent[reached->agent.port];
 
-	for (uint32_t at = a->first; at; at = s->flow[at - 1].next_inbound) {
+	for (uint32_t at = a->first; at; at = s->flow[at - 1].agent.next) {
 		struct flow *f = &s->flow[at - 1];
 
 		if (f->src == reached->src && !flow_is_done(f) && f->driver->advice)
@@ -154,8 +154,8 @@ void agent_join(struct sim *s, uint32_t port, uint32_t flow)
 		a = s->agent[port] = mem_zeroed(1, sizeof(*a));
 		a->reached = mem_zeroed(s->conf->topology->nodes, sizeof(*a->reached));
 	}
-	s->flow[flow].agent_port = port;
-	s->flow[flow].next_inbound = a->first;
+	s->flow[flow].agent.port = port;
+	s->flow[flow].agent.next = a->first;
 	a->first = flow + 1;
 	a->grain = fmax(a->grain, flow_segment(&s->flow[flow]));
 	if (!a->flows++)

@@ -9,6 +9,9 @@
 
 struct plain {
 	struct ccs_cc cc;
+	double advised;          /* newest advice, bit/s, or 0 */
+	uint64_t gap;            /* ps until the next segment, at the rate when the last began */
+	uint32_t last_len;       /* the newest packet's, on the line */
 	/* Software: the last release, the next, and the rate at which the gap was computed. */
 	uint64_t released_at, release_at;
 	double rate;
@@ -38,7 +41,7 @@ static uint64_t gap(const struct sim *s, const struct flow *f)
 {
 	const struct fab_wire *w = &s->conf->wire;
 	const double packets = (double)s->conf->segment / w->payload;
-	const double len = packets > 0 ? packets * (w->payload + w->header) : f->last_len;
+	const double len = packets > 0 ? packets * (w->payload + w->header) : f->plain->last_len;
 
 	return after(s, 8e12 * len / f->plain->cc.out.rate);
 }
@@ -47,7 +50,7 @@ static uint64_t due_within_segment(const struct sim *s, const struct flow *f)
 {
 	const double rate = s->conf->segment_rate;
 
-	return rate > 0 ? f->sent_at + after(s, 8e12 * f->last_len / rate) : 0;
+	return rate > 0 ? f->sent_at + after(s, 8e12 * f->plain->last_len / rate) : 0;
 }
 
 /* A change of the rate applies to packets at once, and to segments with the next segment. */
@@ -60,15 +63,16 @@ static uint64_t due(const struct sim *s, const struct flow *f)
 		return 0;
 	if (segment && f->snd_nxt % segment)
 		return due_within_segment(s, f);
-	return f->segment_at + (late ? f->gap : gap(s, f));
+	return f->segment_at + (late ? f->plain->gap : gap(s, f));
 }
 
 static void sent(struct sim *s, struct flow *f, uint32_t bytes)
 {
 	if (s->conf->host.whole_segments)
 		return;
+	f->plain->last_len = bytes + s->conf->wire.header + (f->telemetry ? s->conf->wire.data_telemetry : 0);
 	if (f->segment_at == s->now)
-		f->gap = gap(s, f);
+		f->plain->gap = gap(s, f);
 	if (f->plain->cc.ops->on_send)
 		f->plain->cc.ops->on_send(&f->plain->cc, cc_us(s), bytes);
 }
@@ -182,7 +186,7 @@ static void ack(struct sim *s, struct flow *f, const struct packet *k, uint32_t 
 		.ack_seq = f->snd_una, .snd_nxt = sent,
 		.flows = s->conf->host.count_flows ? s->live[f->spec->dst] : 0,
 		.hops = r ? r->hop : NULL, .nhops = r ? r->n : 0, .path = 1,
-		.advised_rate = f->advised,
+		.advised_rate = f->plain->advised,
 	};
 
 	ccs_cc_advance(&f->plain->cc, a.now_us);
@@ -223,7 +227,7 @@ static void advice(struct sim *s, struct flow *f, const struct packet *k)
 		.path = 1, .flows = k->payload, .advised_rate = s->conf->agents.advise ? (double)k->seq : 0,
 	};
 
-	f->advised = a.advised_rate;
+	f->plain->advised = a.advised_rate;
 	ccs_cc_advance(&f->plain->cc, a.now_us);
 	f->plain->cc.ops->on_ack(&f->plain->cc, &a);
 	follow(s, f);

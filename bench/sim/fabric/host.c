@@ -29,7 +29,7 @@ static bool may_send(const struct sim *s, const struct flow *f)
 
 	if (!lost && f->snd_nxt >= f->posted)
 		return false;
-	if (s->conf->host.unacked && f->spec->verb != FAB_READ && f->flight >= s->conf->host.unacked)
+	if (s->conf->host.unacked && f->spec->verb != FAB_READ && f->nic.unacked >= s->conf->host.unacked)
 		return false;
 	return !f->driver->may_send || f->driver->may_send(s, f, lost);
 }
@@ -137,7 +137,7 @@ static bool asks(const struct sim *s, struct flow *f, uint64_t end)
 	const struct post *post;
 	uint64_t within;
 
-	f->flight++;
+	f->nic.unacked++;
 	if (!f->posts.post)
 		return true;
 	post = posts_at(&f->posts, f->posts.next);
@@ -165,7 +165,6 @@ static uint32_t new_data(struct sim *s, struct flow *f)
 	k->asks = asks(s, f, bytes.to);
 	f->sent_at = s->now;
 	k->sent = segment_start(s, f, bytes.from);
-	f->last_len = (uint16_t)k->len;
 	if (f->telemetry)
 		s->packet[i].record = new_record(s);
 	s->result->sent++;
@@ -179,20 +178,20 @@ static void feed_nic(struct sim *s, struct flow *f)
 {
 	const uint32_t depth = s->conf->host.depth;
 
-	if (f->feeding)
+	if (f->nic.feeding)
 		return;
-	f->feeding = true;
-	while (f->in_nic <= depth / 4 && may_send(s, f))
-		while (f->in_nic < depth && may_send(s, f)) {
-			f->in_nic++;
+	f->nic.feeding = true;
+	while (f->nic.queued <= depth / 4 && may_send(s, f))
+		while (f->nic.queued < depth && may_send(s, f)) {
+			f->nic.queued++;
 			port_put(s, f->port, new_data(s, f));
 		}
-	f->feeding = false;
+	f->nic.feeding = false;
 }
 
 void host_sent(struct sim *s, uint32_t flow)
 {
-	s->flow[flow].in_nic--;
+	s->flow[flow].nic.queued--;
 	feed_nic(s, &s->flow[flow]);
 }
 
@@ -269,7 +268,7 @@ static void go_back(struct sim *s, struct flow *f)
 	s->result->retransmitted += (f->snd_nxt - f->snd_una + payload - 1) / payload;
 	f->snd_nxt = f->snd_una;
 	f->posts.next = f->posts.first;
-	f->flight = 0;
+	f->nic.unacked = 0;
 	f->driver->loss(s, f);
 }
 
@@ -406,14 +405,14 @@ static void complete_posts(struct sim *s, struct flow *f, const struct packet *a
 		const uint32_t payload = s->conf->wire.payload;
 		const uint32_t packets = (uint32_t)((to - f->snd_una + payload - 1) / payload);
 
-		f->flight -= packets < f->flight ? packets : f->flight;
+		f->nic.unacked -= packets < f->nic.unacked ? packets : f->nic.unacked;
 		f->snd_una = to;
 		if (to < post.end)
 			break;
 		f->posts.first++;
 		k.sent = post.at;
-		if (s->acked)
-			s->acked(s, f, &post);
+		if (s->scenario.acked)
+			s->scenario.acked(s, f, &post);
 		if (flow_is_done(f))
 			finish(s, f);
 		else
@@ -433,8 +432,8 @@ static void receive_ack(struct sim *s, const struct packet *k)
 	if (k->seq > f->snd_nxt)
 		f->snd_nxt = k->seq;
 	if (!s->conf->segment || k->seq % s->conf->segment == 0) {
-		f->rtt_sum += s->now - k->sent;
-		f->acks++;
+		f->rtt.sum += s->now - k->sent;
+		f->rtt.acks++;
 	}
 	acked = k->seq > f->snd_una ? (uint32_t)(k->seq - f->snd_una) : 0;
 	if (f->posts.post) {

@@ -142,29 +142,32 @@ struct flow {
 	uint64_t handed;         /* bytes that a driver has handed to the NIC, or requested by READs */
 	uint64_t posted;         /* bytes that the NIC may send */
 	struct posts posts;      /* segments that are not acknowledged, if these are acknowledged whole */
-	uint32_t in_nic, flight; /* packets in the NIC's queue; that are not acknowledged */
-	bool feeding;
+	struct {
+		uint32_t queued, unacked; /* packets in the NIC's queue; that are not acknowledged */
+		bool feeding;
+	} nic;
 	uint64_t snd_nxt, snd_una, rcv_nxt;
 	/* Selective repeat: what the receiver has beyond rcv_nxt, and has acknowledged; holes
 	 * below `resend` are sent again already, until recover_until is acknowledged. */
 	struct fab_ranges have, sacked;
 	uint64_t resend, recover_until;
 	uint64_t lost_end;       /* holes above are not lost yet; NEVER: all are */
-	uint64_t rtt_sum, acks;  /* ps */
+	struct {
+		uint64_t sum, acks; /* ps */
+	} rtt;
 	uint64_t una_at_timeout; /* snd_una when progress was last checked */
 	uint64_t sent_at;        /* the newest packet, or NEVER */
 	uint64_t segment_at;     /* the first packet of its segment, or that was posted */
 	uint64_t acked_at;       /* the receiver's newest acknowledgement */
-	double advised;          /* newest advice, bit/s, or 0 */
-	uint64_t gap;            /* until the next segment, at the rate when that packet was sent */
 	uint64_t due_at, timer_at; /* of the events that are set, or NEVER */
 	uint32_t next;           /* in the NIC's list */
 	uint32_t port, port_back; /* the NIC's, and its receiver's on the way back */
 	uint32_t src, dst;       /* hosts */
-	uint32_t next_inbound;   /* of the receiver's agent: flow + 1, or 0 */
-	uint32_t agent_port;     /* of that agent, once it has the announcement */
+	struct {
+		uint32_t next;   /* in its list: flow + 1, or 0 */
+		uint32_t port;   /* its port, once it has the announcement */
+	} agent;                 /* the receiver's */
 	struct fab_key key[2];   /* of its packets, and of packets that come back */
-	uint16_t last_len;
 	uint8_t state;
 	bool nak_sent;
 	bool selective;          /* the receiver keeps what follows a gap */
@@ -212,9 +215,11 @@ extern const struct driver plain_driver, shim_driver, message_driver, credit_dri
 struct sim {
 	const struct fab_conf *conf;
 	void (*const *handler)(struct sim *s, uint32_t number); /* of events, by enum event */
-	/* The scenario's: its changes, and segments that are acknowledged. May be NULL. */
-	void (*change)(struct sim *s, uint32_t number);
-	void (*acked)(struct sim *s, const struct flow *f, const struct post *post);
+	/* Called for its changes, and for segments that are acknowledged; may be NULL. */
+	struct {
+		void (*change)(struct sim *s, uint32_t number);
+		void (*acked)(struct sim *s, const struct flow *f, const struct post *post);
+	} scenario;
 	struct fab_result *result;
 	struct event_queue events;
 	uint64_t now;
@@ -247,8 +252,8 @@ struct sim {
 	double slowest;          /* ps per byte, of all ports */
 	struct {
 		uint64_t hops, moved_at;
+		uint64_t acked;  /* bytes of flows that are not done; NEVER: unknown */
 	} watched;               /* the last search for deadlocks, the last movement */
-	uint64_t cut_acked;      /* bytes of flows that are not done; NEVER: not known */
 	bool over;
 	uint64_t measured_from;
 	struct ccs_hist *delays; /* NULL: not measured */

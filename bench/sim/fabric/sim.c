@@ -38,7 +38,7 @@ static void warm(struct sim *s, uint32_t number)
 static void change(struct sim *s, uint32_t number)
 {
 	if (number)
-		s->change(s, number);
+		s->scenario.change(s, number);
 	else
 		changes_apply(s, 0);
 }
@@ -56,7 +56,7 @@ static void finish_flow(struct sim *s, struct flow *f)
 
 	s->result->acked += f->snd_una;
 	r->acked = f->snd_una;
-	r->rtt_us = f->acks ? (double)f->rtt_sum / (double)f->acks / FAB_PS_PER_US : NAN;
+	r->rtt_us = f->rtt.acks ? (double)f->rtt.sum / (double)f->rtt.acks / FAB_PS_PER_US : NAN;
 	if (f->control)
 		flow_stop(f);
 	posts_free(&f->posts);

@@ -91,8 +91,8 @@ static void set_up(struct star *s, uint64_t seed)
 		refuse(err);
 	for (unsigned i = 0; i <= s->total; i++)
 		s->flow[s->net.flow[i].spec->id].flow = &s->net.flow[i];
-	s->net.change = change;
-	s->net.acked = star_measure_rtt;
+	s->net.scenario.change = change;
+	s->net.scenario.acked = star_measure_rtt;
 	set_rate(s, s->conf->rate);
 	set_changes(s);
 }
