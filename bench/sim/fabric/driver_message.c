@@ -8,10 +8,10 @@ struct messages {
 
 static void fill(struct sim *s, struct flow *f)
 {
-	const uint32_t message = (uint32_t)f->spec->message;
+	const uint64_t message = f->spec->message, most = f->spec->depth * message;
 
-	while (f->handed < f->size && f->handed - f->messages->completed < (uint64_t)f->spec->depth * message)
-		flow_hand(s, f, message);
+	while (f->handed < f->size && f->handed - f->messages->completed < most)
+		flow_hand(s, f, (uint32_t)message);
 	flow_update(s, f);
 }
 

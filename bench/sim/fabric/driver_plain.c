@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The driver with the algorithm alone: a flow is paced at its rate, within its window. NICs pace packets;
- * if segments are acknowledged whole, software posts segments, one at least.
+ * The driver with the algorithm alone: a flow is paced at its rate, within its window. NICs pace
+ * packets. If segments are acknowledged whole, software posts segments, at least one.
  */
 #include <math.h>
 
@@ -33,7 +33,8 @@ static bool may_send(const struct sim *s, const struct flow *f, bool lost)
 {
 	const double inflight = (double)(f->snd_nxt - f->snd_una), window = window_of(&f->plain->cc);
 
-	return lost || s->conf->host.whole_segments || !(window > 0) || inflight <= 0 || inflight < floor(window);
+	return lost || s->conf->host.whole_segments || !(window > 0) || inflight <= 0 ||
+	       inflight < floor(window);
 }
 
 /* The time of the newest packet, or of its segment, at the flow's rate. */
@@ -68,9 +69,11 @@ static uint64_t due(const struct sim *s, const struct flow *f)
 
 static void sent(struct sim *s, struct flow *f, uint32_t bytes)
 {
+	const struct fab_wire *w = &s->conf->wire;
+
 	if (s->conf->host.whole_segments)
 		return;
-	f->plain->last_len = bytes + s->conf->wire.header + (f->telemetry ? s->conf->wire.data_telemetry : 0);
+	f->plain->last_len = bytes + w->header + (f->telemetry ? w->data_telemetry : 0);
 	if (f->segment_at == s->now)
 		f->plain->gap = gap(s, f);
 	if (f->plain->cc.ops->on_send)

@@ -109,8 +109,8 @@ static void start(struct sim *s, struct flow *f)
 
 	set_application(s, f);
 	h->poll_at = NEVER;
-	if (ccs_flow_init(&h->flow, &conf, algorithm_of(s, f->spec->priority), l->entries ? l->entries : WRS,
-			  l->device_entries ? l->device_entries : SEGMENTS, now_ns(s)))
+	if (ccs_flow_init(&h->flow, &conf, algorithm_of(s, f->spec->priority),
+			  l->entries ? l->entries : WRS, l->device_entries ? l->device_entries : SEGMENTS, now_ns(s)))
 		mem_checked(NULL);
 	if (s->conf->rto_us > 0)
 		h->flow.rtt.loss_us = (float)s->conf->rto_us;
@@ -178,7 +178,8 @@ static struct ccs_telemetry *telemetry(struct shim_state *h)
 }
 
 /* The records of a packet. */
-static struct ccs_telemetry *telemetry_of(const struct sim *s, struct shim_state *h, const struct packet *k)
+static struct ccs_telemetry *telemetry_of(const struct sim *s, struct shim_state *h,
+					  const struct packet *k)
 {
 	const struct record *r = &s->record[k->record];
 	struct ccs_telemetry *t = telemetry(h);

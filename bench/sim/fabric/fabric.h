@@ -61,7 +61,7 @@ struct fab_marking {
 	double poll_us, weight;  /* interval and weight of the polled average; 0: the queue itself */
 };
 
-/* How late hosts are, independently for each acknowledgement; of whole segments they keep their order. */
+/* How late hosts are, independently for each acknowledgement. Whole segments keep their order. */
 struct fab_noise {
 	double uniform_us;       /* uniform from 0 to this */
 	double exp_us;           /* exponential with this mean */
@@ -77,7 +77,7 @@ struct fab_hosts {
 	/* A segment or message is acknowledged once; then algorithms without the flow layer post whole
 	 * segments at their rate, as software does. */
 	bool whole_segments;
-	unsigned depth;          /* packets of a flow in the NIC's queue, as in Soft-RoCE; 0: see above */
+	unsigned depth;          /* packets of a flow in the NIC's queue, as in Soft-RoCE; 0: none */
 	unsigned unacked;        /* packets of a flow that may be unacknowledged; long segments are
 				  * acknowledged every half of it; 0: any */
 	bool echo;               /* acknowledgements have the receiver's byte counter */

@@ -29,7 +29,7 @@ struct fab_flow_spec {
 	unsigned group;          /* 0: no operations */
 	unsigned messages;
 	uint64_t pause;          /* ps */
-	bool unmeasured;         /* claims and probes, which are in no figures; links do not lose their packets */
+	bool unmeasured;         /* claims and probes: in no figures, and links lose none of their packets */
 	unsigned depth;          /* messages outstanding without any control; 0: an algorithm controls */
 	double first_rate, max_rate; /* bit/s; 0: as the algorithm chooses, any */
 };

@@ -29,7 +29,8 @@ static bool may_send(const struct sim *s, const struct flow *f)
 
 	if (!lost && f->snd_nxt >= f->posted)
 		return false;
-	if (s->conf->host.unacked && f->spec->verb != FAB_READ && f->nic.unacked >= s->conf->host.unacked)
+	if (s->conf->host.unacked && f->spec->verb != FAB_READ &&
+	    f->nic.unacked >= s->conf->host.unacked)
 		return false;
 	return !f->driver->may_send || f->driver->may_send(s, f, lost);
 }

@@ -59,7 +59,8 @@ void star_sample(struct star *s)
 	else
 		for (unsigned i = 0; i < s->ports; i++)
 			ccs_hist_record(&s->queue, star_port(s, i)->bytes);
-	star_at(s, us_of(s->net.now) + (s->conf->end_us - s->conf->warm_us) / QUEUE_SAMPLES, STAR_SAMPLE, 0);
+	star_at(s, us_of(s->net.now) + (s->conf->end_us - s->conf->warm_us) / QUEUE_SAMPLES,
+		STAR_SAMPLE, 0);
 }
 
 void star_warm(struct star *s)

@@ -13,7 +13,7 @@ enum {
 	QUEUE = 2048,
 	LEAST_ENTRIES = 31,      /* a device's queue has more (preload/datapath/qp.c) */
 	WRITE_SEGMENTS = 64,
-	UP = 1 << 20,            /* a megabyte */
+	MESSAGE = 1 << 20,       /* of an application without control */
 };
 
 #define RTO_US 4000.0            /* default */
@@ -88,7 +88,7 @@ static void build_topology(struct star *s)
 static unsigned depth(const struct sim_conf *c, uint64_t message)
 {
 	const unsigned reads = c->max_reads ? c->max_reads : READS;
-	const unsigned of_1mb = (unsigned)(UP / message);
+	const unsigned of_1mb = (unsigned)(MESSAGE / message);
 	const unsigned n = c->depth ? c->depth : of_1mb < 2 ? 2 : of_1mb > 128 ? 128 : of_1mb;
 
 	return c->op == SIM_READ && n > reads ? reads : n;
@@ -101,7 +101,8 @@ static void add_flow(struct star *s, unsigned i, double start_us)
 	};
 	const struct sim_conf *c = s->conf;
 	const bool plain = i >= c->flows + c->guests.n || c->driver == SIM_PLAIN;
-	const uint64_t message = c->message ? c->message : plain ? UP : (uint64_t)WRITE_SEGMENTS * c->segment;
+	const uint64_t message = c->message ? c->message
+			       : plain ? MESSAGE : (uint64_t)WRITE_SEGMENTS * c->segment;
 
 	s->flow[i] = (struct star_flow){
 		.stays = i < c->flows, .apart = i >= c->flows + c->guests.n, .start = ps_of(start_us),
@@ -165,7 +166,7 @@ static void set_packets(const struct star *s, struct fab_conf *n)
 	const uint32_t longest = c->segment > c->message ? c->segment : c->message;
 
 	n->wire = (struct fab_wire){
-		.payload = c->mtu ? c->mtu : longest ? longest : UP,
+		.payload = c->mtu ? c->mtu : longest ? longest : MESSAGE,
 		.ack = c->ack_bytes, .cnp = c->ack_bytes, .tx_unit = 1, .queue_unit = 1,
 	};
 	n->ack_priority = c->ack_bytes ? 0 : 1;
