@@ -210,9 +210,7 @@ bench_sim_libcore_la_SOURCES = \
 	bench/sim/core/agent.h \
 	bench/sim/core/event.c \
 	bench/sim/core/event.h \
-	bench/sim/core/memory.h \
-	bench/sim/core/shim.c \
-	bench/sim/core/shim.h
+	bench/sim/core/memory.h
 
 # Congestion control in a simulated fabric.
 noinst_LTLIBRARIES += bench/libfabric-sim.la
@@ -245,6 +243,7 @@ bench_libfabric_sim_la_SOURCES = \
 	bench/sim/fabric/cut.c \
 	bench/sim/fabric/delays.h \
 	bench/sim/fabric/driver_credit.c \
+	bench/sim/fabric/driver_message.c \
 	bench/sim/fabric/driver_nscc.c \
 	bench/sim/fabric/driver_plain.c \
 	bench/sim/fabric/driver_shim.c \
@@ -258,6 +257,8 @@ bench_libfabric_sim_la_SOURCES = \
 	bench/sim/fabric/packet.c \
 	bench/sim/fabric/place.c \
 	bench/sim/fabric/port.c \
+	bench/sim/fabric/posts.c \
+	bench/sim/fabric/posts.h \
 	bench/sim/fabric/priv.h \
 	bench/sim/fabric/ranges.c \
 	bench/sim/fabric/ranges.h \
@@ -281,14 +282,7 @@ bench_libfabric_sim_la_LIBADD = bench/sim/libcore.la libccs-fabric.la bench/libb
 # Its closed loop: all flows meet in one switch.
 check_LTLIBRARIES += bench/sim/libstar.la
 bench_sim_libstar_la_SOURCES = \
-	bench/sim/star/agent.c \
-	bench/sim/star/driver_bare.c \
-	bench/sim/star/driver_plain.c \
-	bench/sim/star/driver_shim.c \
-	bench/sim/star/events.c \
-	bench/sim/star/host.c \
 	bench/sim/star/measure.c \
-	bench/sim/star/nic.c \
 	bench/sim/star/place.c \
 	bench/sim/star/priv.h \
 	bench/sim/star/sim.c \

@@ -63,7 +63,7 @@ static void print_all(const struct options *o, const struct fab_result *r, struc
 
 /* -- one run, or several of different seeds -------------------------------------------------- */
 
-/* Traffic and marks are those of the seed. */
+/* The seed applies to traffic and marks. */
 static void run_seed(const struct options *given, uint64_t seed, struct fab_brief *brief)
 {
 	struct options o = *given;

@@ -5,7 +5,7 @@
 #include "operations.h"
 
 struct fab_figures {
-	double utilisation;      /* of the busiest port, while operations or other flows run */
+	double utilisation;      /* busiest port, while operations or other flows run */
 	double jain;             /* of other flows' bytes; without such, of hosts' received bytes */
 	struct spread operations; /* their times, us */
 	double queue_p99, queue_mean;  /* bytes, of the port with the longest mean queue */

@@ -78,7 +78,7 @@ static void print_slowdown(FILE *f, const struct fab_conf *conf, const struct fa
 
 /* -- the topology ---------------------------------------------------------------------------- */
 
-/* Hosts are at the bottom, and switches as many links above as the nearest host. */
+/* Hosts are at the bottom. A switch is above by its number of links to the nearest host. */
 static void find_tiers(const struct topology *t, unsigned *tier)
 {
 	bool changed = true;

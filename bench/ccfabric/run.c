@@ -74,13 +74,13 @@ static void read_algorithm(const struct options *o, const char *text, struct ccs
 
 	if (!fab_cc_parse(spec, text, err, sizeof(err)))
 		die("%s", err);
-	if (ccs_cc_is_auto(text) && !o->conf.agents)
+	if (ccs_cc_is_auto(text) && !o->conf.agents.present)
 		spec->ops = ccs_cc_fallback(spec->ops); /* with the same parameters */
-	if (spec->ops->needs & CCS_NEEDS_ADVICE && !o->conf.agents)
+	if (spec->ops->needs & CCS_NEEDS_ADVICE && !o->conf.agents.present)
 		die("--cc %s needs --agents, which advise its rate", text);
 }
 
-/* Marks are for all priorities where they are given, else for those whose algorithm needs them. */
+/* Given marks apply to all priorities. By default, priorities have marks if their algorithm needs them. */
 static void set_marks(struct options *o, unsigned priority, const struct ccs_cc_spec *spec)
 {
 	/* DCTCP's paper, 4: 65 packets at 10 Gb/s. */
@@ -116,8 +116,8 @@ static void read_algorithms(struct options *o, struct ccs_cc_spec *spec)
 		needs |= own->ops->needs;
 		set_marks(o, i, own);
 	}
-	o->conf.advise = needs & CCS_NEEDS_ADVICE;
-	if (o->conf.agents && o->conf.advise && needs & CCS_NEEDS_TELEMETRY)
+	o->conf.agents.advise = needs & CCS_NEEDS_ADVICE;
+	if (o->conf.agents.present && o->conf.agents.advise && needs & CCS_NEEDS_TELEMETRY)
 		die("--priority-cc: agents send rates or records, and one algorithm needs each");
 }
 

@@ -5,7 +5,7 @@
 #include "bench/ccfabric/shared/options.h"
 #include "summary.h"
 
-/* What the options' configuration points to. */
+/* The memory to which the options' configuration points. */
 struct fab_set_up {
 	struct topology topology;
 	struct fab_routes routes;

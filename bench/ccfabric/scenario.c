@@ -36,9 +36,9 @@ struct comparison {
 	const struct fab_preset *preset;
 	char **arg;              /* options of ccfabric run */
 	unsigned args, settings;
-	const char *cc[SETTINGS_MAX]; /* [0] is none */
+	const char *cc[SETTINGS_MAX]; /* [0] is "none" */
 	const char *json;
-	struct fab_figures *figures; /* of each setting; shared by all processes */
+	struct fab_figures *figures; /* a setting each; shared by all processes */
 };
 
 static const struct fab_preset *find_preset(const char *name)

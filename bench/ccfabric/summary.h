@@ -20,7 +20,7 @@ extern const char *const fab_brief_names[FAB_BRIEF_FIGURES];
 
 struct fab_brief fab_brief(const struct fab_conf *conf, const struct fab_result *r);
 
-/* What the run took. */
+/* The duration of the run. */
 struct fab_cost {
 	double wall_s, cpu_s;
 };

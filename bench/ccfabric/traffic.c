@@ -20,9 +20,9 @@ struct maker {
 	const struct fab_traffic *how;
 	struct rng random;
 	unsigned *host, hosts;   /* nodes */
-	double *rate;            /* of the first link of each host */
+	double *rate;            /* each host's first link, bit/s */
 	uint64_t size;
-	double at_us;            /* of the flows that are not drawn at random */
+	double at_us;            /* start of flows that are not drawn at random */
 	unsigned priority;
 	unsigned groups;         /* of flows with operations, so far */
 };
@@ -78,7 +78,7 @@ static bool make_incast(struct maker *m, const char *text)
 	return true;
 }
 
-/* From each host to those that are first, first + 1... hosts further. */
+/* From each host to the hosts that are first, first + 1... last hosts further. */
 static bool make_shifts(struct maker *m, const char *text, unsigned first, unsigned last)
 {
 	if (!parse_size(m, text) || m->hosts < 2)
@@ -334,7 +334,7 @@ static bool make(struct maker *m, const char *name, const char *value)
 	return parse_size(m, name) && make_load(m, value, SIZES_FIXED);
 }
 
-/* Starts of a file's flows vary, too. */
+/* Jitter also applies to the starts in a file. */
 static bool read_file(struct fab_flows *f, const char *path, const struct fab_traffic *how, char *err,
 		      size_t len)
 {
@@ -372,7 +372,7 @@ static bool make_term(struct maker *m, char *term)
 		skip = 0;
 	}
 	if (sscanf(term, "%4u*%n", &copies, &skip) != 1 || !skip)
-		copies = 1; /* a size begins with a number, too */
+		copies = 1; /* the number begins a size */
 	term += skip;
 	value = strchr(term, ':');
 	if (!value || !copies)

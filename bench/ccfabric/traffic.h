@@ -16,7 +16,7 @@ struct fab_traffic {
 
 /*
  * One of
- *	incast:N,SIZE[,HOST]     from the N hosts after HOST (the first one) to it
+ *	incast:N,SIZE[,HOST]     from the N hosts after HOST (default 0) to it
  *	permutation:SIZE         from each host to the host half of all hosts further
  *	ring:SIZE                from each host to the next
  *	all-to-all:SIZE          from each host to each other
@@ -31,10 +31,10 @@ struct fab_traffic {
  *	kv:FROM,TO,REQUEST,RESPONSE
  *	                         a request of each host FROM to each host TO, and its response
  *	claims:N,FROM,TO         N flows of host FROM to TO that send a byte every 50 ms each
- * An all-reduce's SIZE and kv's RESPONSE may be followed by ,OPERATIONS,PAUSE: so many operations on
- * the same flows, each a pause after the end of the one before.
+ * An all-reduce's SIZE and kv's RESPONSE may be followed by ,OPERATIONS,PAUSE: that number of operations
+ * on the same flows, with a pause after each.
  *
- * Or several of these, joined by +, each with PRIORITY= and COPIES* before it, and with @START[~INTERVAL] behind
+ * Or several of these, joined by +, each with PRIORITY= and COPIES* before it, and with @START[~INTERVAL] after
  * it for the start of the first copy, and the time between two copies. Or the name of a file. False with a sentence in err.
  */
 bool fab_traffic(struct fab_flows *f, const char *text, const struct topology *t,

@@ -116,8 +116,7 @@ static void give_signals(struct sim_conf *conf, const struct scenario *s, const 
 	}
 	if (grid_needs_records(&c->spec)) {
 		conf->telemetry = strstr(c->cc, "echo") ? SIM_ECHO : SIM_INT;
-		conf->agents.record_us = record_us(s);
-		conf->agents.report_flows = true;
+		conf->agents.present = true;
 		conf->agents.advise = needs & CCS_NEEDS_ADVICE;
 	}
 }

@@ -28,7 +28,7 @@
 
 /* The receiver's port is measured instead of the switch; it reports the number of flows, or not. */
 #define ECHO .telemetry = SIM_ECHO, .cc = "hpcc:variant=echo"
-#define COUNTED ECHO, .agents.report_flows = true
+#define COUNTED ECHO, .count_flows = true
 
 /* SIM_BARE, as in the simulation of the derivation: 1 Gb/s with 16 KB and 100 Mb/s with 4 KB. */
 #define AT_1G \
@@ -43,7 +43,7 @@
  */
 #define LAB(n, tele) \
 	.driver = SIM_SHIM, .rate = 200e6, .base_us = 47, .segment = 4096, .start_spread_us = 1000, \
-	.telemetry = tele, .agents.report_flows = true, .agents.record_us = (n) < 4 ? 1550 : (n) * 388.0
+	.telemetry = tele, .agents.record_us = (n) < 4 ? 1550 : (n) * 388.0
 #define AGENTS(v, tele, n) \
 	"hpcc " v ", agents, N=" #n, { LAB(n, tele), .cc = "hpcc:variant=" v, STEADY(n, 4e6) }
 #define AGENTS_JOIN(v, tele, n) \

@@ -16,7 +16,6 @@
 
 #define PLACE(rate_, R, n, base, size, tele) \
 	.cc = "rcp", .driver = SIM_SHIM, .telemetry = tele, .agents.advise = true, \
-	.agents.report_flows = true, \
 	.rate = rate_, .nic.rate = (R) * (rate_), .base_us = base, .mtu = 4096, .segment = size, \
 	.agents.record_us = MAX(RECORD(rate_, n), base), .start_spread_us = 1000, .flows = n, \
 	.end_us = 60 * ROUND(rate_, n, n, size, base) + 20e3, \
@@ -55,7 +54,8 @@
 
 static const struct row rows[] = {
 	ROW("100 Mb/s", 100e6, 1, 12, 10, 4096),
-	ROW("100 Mb/s", 100e6, 10, 4, 1000, 4096),
+	/* The trial of the first shares ends before their data, and a queue of 12 segments remains. */
+	BOTH("100 Mb/s", 100e6, 10, 4, 1000, 4096, WITHIN(0.98, 12 * 4.1 + 0.1)),
 	ROW("1 Gb/s", 1e9, 1, 4, 50, 4096),
 	ROW("1 Gb/s", 1e9, 4, 31, 10, 4096),
 	/* Few segments leave in an RTT, so the shares of a short run vary more. */

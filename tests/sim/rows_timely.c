@@ -29,7 +29,7 @@
 #define TABLE_1 { UTIL, WITHIN_15(97) }, { RTT_AVG, WITHIN_15(61) }, { RTT_P99, WITHIN_15(116) }
 
 /* TIMELY, Fig. 12: each measurement is falsified by up to so much. */
-#define NOISY(us) INCAST("0.02"), .noise = { .uniform_us = us, .on_sample = true }
+#define NOISY(us) INCAST("0.02"), .noise = { .uniform_us = us }
 
 /*
  * CoNEXT 2016's model: N flows that begin at C/(N+1) settle at an RTT of t_low * (1 + N *
@@ -52,7 +52,7 @@
 #define STALLS(n, stalled_us) \
 	.cc = "timely", .driver = SIM_SHIM, .rate = 10e9, .base_us = 20, .mtu = 4096, .segment = 8192, \
 	.start_spread_us = 100, STEADY(n, 400e3), \
-	.stalls = { .every_us = 20e3, .stall_us = stalled_us }
+	.noise = { .stall_every_us = 20e3, .stall_us = stalled_us }
 
 /*
  * Owners poll for completions so rarely that no RTT can be measured. Then max_inflight alone

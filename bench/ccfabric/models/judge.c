@@ -19,7 +19,7 @@ static uint32_t find_port(const struct topology *t, const char *name)
 	return fab_find_port(t, from, to);
 }
 
-/* The least utilisation of the links of all hosts that receive, or of all that send. */
+/* The least utilisation of the receivers' links, or of the senders'. */
 static double least_of_hosts(const struct fab_conf *c, const struct fab_result *r, bool receivers)
 {
 	bool *chosen = mem_zeroed(c->topology->nodes, sizeof(*chosen));

@@ -5,8 +5,8 @@
  * Traffic models in a text file, a line each; # begins a comment:
  *	defaults OPTION...            of ccfabric run, for the models that follow
  *	NAME full=PORTS OPTION...     the traffic saturates ports: receivers' or senders' links, or
- *	                              those that are named: 40->0,41->1
- *	NAME delivered OPTION...      all that is offered can be delivered before the run ends
+ *	                              the named ports: 40->0,41->1
+ *	NAME delivered OPTION...      the offered bytes can be delivered before the run ends
  *	NAME not-run REASON...        the simulator cannot express it
  */
 #include <stdbool.h>

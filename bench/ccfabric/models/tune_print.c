@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What `ccfabric tune` found, as a table and as JSON. */
+/* The results of `ccfabric tune` as a table and as JSON. */
 #include <stdio.h>
 
 #include "base/document.h"

@@ -240,8 +240,7 @@ static void set_defaults(struct options *o)
 	};
 }
 
-/* The parameters of mix/run.py and the facts of the model. What depends on the hosts' links comes
- * when they are known. */
+/* The parameters of mix/run.py and of its model; options_follow_topology() adds those of the links. */
 static void set_like_ns3(struct options *o)
 {
 	struct fab_conf *c = &o->conf;
@@ -340,7 +339,7 @@ static const struct row rows[] = {
 	{ "delay", TIME, AT(delay_us) }, { "jitter", TIME, AT(jitter_us) },
 	{ "for", TIME, AT(for_us) }, { "until", TIME, AT(until_us) },
 	{ "base-rtt", TIME, AT(conf.base_rtt_us) }, { "cnp", TIME, AT(conf.cnp_us) },
-	{ "noise", TIME, AT(conf.noise_us) }, { "t0", TIME, AT(conf.buffer.t0_us) },
+	{ "noise", TIME, AT(conf.host.noise.uniform_us) }, { "t0", TIME, AT(conf.buffer.t0_us) },
 	{ "cell", BYTES, AT(conf.buffer.cell), 1 }, { "guarantee", BYTES, AT(conf.buffer.guarantee) },
 	{ "xon", BYTES, AT(conf.buffer.hysteresis) }, { "alpha", FRACTION, AT(conf.buffer.alpha) },
 	{ "queue-alpha", FRACTION, AT(conf.buffer.queue_alpha) },
@@ -353,7 +352,7 @@ static const struct row rows[] = {
 	{ "hosts", CHOICE, AT(conf.shim), .word = { "plain", "shim" } },
 	{ "recovery", CHOICE, AT(conf.selective), .word = { "go-back-n", "selective" } },
 	{ "telemetry", CHOICE, AT(conf.wire.count_received), .word = { "sent", "received" } },
-	{ "agents", SET, AT(conf.agents) },
+	{ "agents", SET, AT(conf.agents.present) },
 	{ "mtu", CALL, .call = parse_mtu }, { "message", CALL, .call = parse_message },
 	{ "seed", CALL, .call = parse_seed }, { "warmup", CALL, .call = parse_warmup },
 	{ "rto", CALL, .call = parse_rto }, { "buffer", CALL, .call = parse_buffer },

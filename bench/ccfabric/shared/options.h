@@ -29,7 +29,7 @@ struct options {
 	struct fab_queue queue[FAB_PRIORITIES];
 	struct ccs_qos qos;
 	bool ecn;                /* conf.marking was given */
-	struct fab_marking marking[FAB_PRIORITIES]; /* what conf.priority_marking points to */
+	struct fab_marking marking[FAB_PRIORITIES]; /* memory to which conf.priority_marking points to */
 };
 
 extern const char options_usage[];

@@ -2,20 +2,20 @@
 #ifndef CCFABRIC_OUTPUT_H
 #define CCFABRIC_OUTPUT_H
 /*
- * Where results go: a file, or standard output, which is "-". What cannot be written ends the
- * program with a message.
+ * Results go to a file, or to standard output, which is "-". If they cannot be written the program
+ * ends with a message.
  */
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Before a run that may take hours: whether path, unless it is NULL or "-", could be written. It is
- * neither opened, since a FIFO's reader would see that, nor truncated. */
+/* Check before a long run that a path, unless it is NULL or "-", can be written. The file is not opened,
+ * because a FIFO's reader would see that, and not truncated. */
 void output_check(const char *path);
 
-/* NULL: nothing is written. */
+/* path: may be NULL. */
 void output_write(const char *path, bool (*write)(const void *owner, FILE *f), const void *owner);
 
-/* What was printed on standard output. */
+/* Flush standard output. */
 void output_flush(void);
 
 /* Print it and exit. */

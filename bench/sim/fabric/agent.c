@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Host agents. That of a receiver reads the byte counter of the port by which packets reach it, and
+ * Host agents. A receiver's agent reads the byte counter of the port by which packets reach it, and
  * advises a rate to all flows through it, as ccshimd does: with each record if the rate has changed
  * by more than a twentieth, and every few records in any case. A message is for a host, whose agent
  * shares it among its flows. A sender announces a flow before its first packet.
@@ -28,35 +28,50 @@ struct agent {
 
 static double period_us(const struct sim *s, uint32_t port)
 {
+	const double given_us = s->conf->agents.record_us;
 	const double message_us = s->port[port].ps_per_byte * AGENT_MESSAGE / FAB_PS_PER_US;
 
-	return agent_period_us(message_us, s->agent[port]->hosts);
+	return given_us > 0 ? given_us : agent_period_us(message_us, s->agent[port]->hosts);
 }
 
 static struct ccs_advice_port reading(const struct sim *s, uint32_t port)
 {
+	const struct fab_agents *c = &s->conf->agents;
+	const double factor = c->count_factor > 0 ? c->count_factor : 1;
 	const struct port *p = &s->port[port];
 
 	return (struct ccs_advice_port){
 		.now_ns = s->now / 1000 + 1, .bytes = p->tx_bytes, .capacity = 8e12 / p->ps_per_byte,
-		.flows = s->agent[port]->flows, .rtt_us = s->agent_rtt_us,
+		.queue = c->of_switch ? p->bytes : 0, .sees_queue = c->of_switch,
+		.flows = (unsigned)(s->agent[port]->flows * factor + 0.5),
+		.rtt_us = s->agent_rtt_us + c->delay_us,
 		.grain = s->agent[port]->grain,
 	};
 }
 
 static void send_message(struct sim *s, uint32_t port, uint32_t flow, double rate)
 {
+	const struct fab_agents *c = &s->conf->agents;
 	const struct agent *a = s->agent[port];
-	const uint32_t i = new_control(s, &s->flow[flow], ADVICE), record = new_record(s);
-	struct packet *k = &s->packet[i];
+	uint32_t i, record;
+	struct packet *k;
 
+	if (c->loss > 0 && rng_unit(&s->random) < c->loss)
+		return;
+	i = new_control(s, &s->flow[flow], ADVICE);
+	record = new_record(s);
+	k = &s->packet[i];
 	s->record[record].hop[0] = a->record;
 	s->record[record].n = a->record.capacity > 0;
 	k->record = record;
 	k->seq = (uint64_t)rate;
-	k->payload = (uint16_t)(a->flows < UINT16_MAX ? a->flows : UINT16_MAX);
+	k->payload = a->flows;
 	k->len = AGENT_MESSAGE;
-	port_put(s, port ^ 1, i);
+	k->port = port ^ 1;
+	if (c->delay_us > 0)
+		set_event(s, s->now + ps_of(c->delay_us), HELD, i);
+	else
+		port_put(s, port ^ 1, i);
 }
 
 /* Flows that are done leave the list. */
@@ -70,7 +85,7 @@ static void send_to_all(struct sim *s, uint32_t port, double rate, bool really)
 		struct flow *f = &s->flow[*at - 1];
 
 		if (flow_is_done(f)) {
-			*at = f->next_inbound;
+			*at = f->agent.next;
 			a->flows--;
 			continue;
 		}
@@ -80,7 +95,7 @@ static void send_to_all(struct sim *s, uint32_t port, double rate, bool really)
 			if (really)
 				send_message(s, port, *at - 1, rate);
 		}
-		at = &f->next_inbound;
+		at = &f->agent.next;
 	}
 	if (really) {
 		a->sent = rate;
@@ -106,9 +121,11 @@ void agent_read(struct sim *s, uint32_t port)
 	rate = ccs_advice_feed(&a->advice, &now);
 	a->record = (struct ccs_cc_hop){
 		.ts_ns = now.now_ns, .tx_bytes = now.bytes, .capacity = now.capacity,
+		.qlen_bytes = now.queue,
 	};
 	send_to_all(s, port, rate, fabs(rate - a->sent) > AGENT_CHANGE * a->sent ||
-				   s->now >= a->sent_at + repeat || !s->conf->advise);
+				   s->now >= a->sent_at + repeat || !s->conf->agents.advise ||
+				   s->conf->agents.record_us > 0);
 	if (a->flows && s->now >= a->due)
 		set_reading(s, port);
 }
@@ -116,9 +133,9 @@ void agent_read(struct sim *s, uint32_t port)
 void agent_message(struct sim *s, const struct packet *k)
 {
 	const struct flow *reached = &s->flow[k->flow];
-	const struct agent *a = s->agent[reached->agent_port];
+	const struct agent *a = s->agent[reached->agent.port];
 
-	for (uint32_t at = a->first; at; at = s->flow[at - 1].next_inbound) {
+	for (uint32_t at = a->first; at; at = s->flow[at - 1].agent.next) {
 		struct flow *f = &s->flow[at - 1];
 
 		if (f->src == reached->src && !flow_is_done(f) && f->driver->advice)
@@ -137,8 +154,8 @@ void agent_join(struct sim *s, uint32_t port, uint32_t flow)
 		a = s->agent[port] = mem_zeroed(1, sizeof(*a));
 		a->reached = mem_zeroed(s->conf->topology->nodes, sizeof(*a->reached));
 	}
-	s->flow[flow].agent_port = port;
-	s->flow[flow].next_inbound = a->first;
+	s->flow[flow].agent.port = port;
+	s->flow[flow].agent.next = a->first;
 	a->first = flow + 1;
 	a->grain = fmax(a->grain, flow_segment(&s->flow[flow]));
 	if (!a->flows++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Flows that can never end: after the last change of the network their packets, or those that come
- * back, do not arrive. A run is over when it waits for such flows alone. */
+/* Flows that can never end: after the last change of the network their packets, or acknowledgements, do
+ * not arrive. A run is over when it waits for such flows alone. */
 #include "priv.h"
 
 static bool arrives(const struct sim *s, uint32_t flow, bool back)
@@ -50,7 +50,7 @@ static void check_again(struct sim *s)
 
 void cut_begin(struct sim *s)
 {
-	s->cut_acked = NEVER;
+	s->watched.acked = NEVER;
 	if (count_cut(s))
 		check_again(s);
 }
@@ -71,11 +71,11 @@ void cut_check(struct sim *s, uint32_t number)
 		acked += f->snd_una;
 		others = !is_cut(s, i) && flow_ready(s, f) > f->snd_una;
 	}
-	if (!others && acked == s->cut_acked) {
+	if (!others && acked == s->watched.acked) {
 		s->over = true;
 		s->result->cut = count_cut(s);
 		return;
 	}
-	s->cut_acked = acked;
+	s->watched.acked = acked;
 	check_again(s);
 }

@@ -3,7 +3,7 @@
  * The driver of flows that receivers give credit to, written from EQDS's public description. A flow
  * begins with a window of one BDP without credit. Then its receiver gives it a packet's credit at a
  * time, in turn with the other flows to it that have something to send, at the rate of its link;
- * what was sent without credit counts as given. EQDS's switches trim packets that find a long queue, and
+ * bytes sent without credit count as given. EQDS's switches trim packets that find a long queue, and
  * its senders use all paths; here queues are lossless, and a flow has one path.
  */
 #include <math.h>
@@ -192,8 +192,8 @@ static bool may_send(const struct sim *s, const struct flow *f, bool lost)
 	return lost || f->snd_nxt < f->eqds->granted;
 }
 
-/* A flow that had nothing more to send may have a window under way without credit. If that is used,
- * it asks for credit, else its packets do. */
+/* A flow that had nothing more to send may have a window under way without credit. If that is used
+ * up, it asks for credit; otherwise its packets do. */
 static void ready(struct sim *s, struct flow *f)
 {
 	const struct ccs_cc_path path = flow_path(s, f);

@@ -8,7 +8,7 @@
  *
  *   flow: rate, window -> NIC: round robin -> link -> switch: MMU, queue, RED, INT -> ... -> receiver
  *     ^                                                                                    |
- *     +------------------------------ acknowledgements and CNPs: packets, too -------------+
+ *     +------------------------------ acknowledgements and CNPs, as packets ---------------+
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -61,6 +61,55 @@ struct fab_marking {
 	double poll_us, weight;  /* interval and weight of the polled average; 0: the queue itself */
 };
 
+/* How late hosts are, independently for each acknowledgement. Whole segments keep their order. */
+struct fab_noise {
+	double uniform_us;       /* uniform from 0 to this */
+	double exp_us;           /* exponential with this mean */
+	double burst_share;      /* share that also gets uniform 0 to burst_us */
+	double burst_us;
+	double stall_every_us;   /* interval of stalls, from 0; 0: never */
+	double stall_us;         /* time without acknowledgements */
+};
+
+/* Hosts. By default NICs fetch a packet when they can send it, and acknowledge each packet. */
+struct fab_hosts {
+	struct fab_noise noise;
+	/* A segment or message is acknowledged once; then algorithms without the flow layer post whole
+	 * segments at their rate, as software does. */
+	bool whole_segments;
+	unsigned depth;          /* packets of a flow in the NIC's queue, as in Soft-RoCE; 0: none */
+	unsigned unacked;        /* packets of a flow that may be unacknowledged; long segments are
+				  * acknowledged every half of it; 0: any */
+	bool echo;               /* acknowledgements have the receiver's byte counter */
+	bool count_flows;        /* and the number of flows to it */
+	double poll_us;          /* interval at which the flow layer's owners poll; 0: at once */
+	double gap_jitter;       /* of whole segments without the flow layer: gaps vary by this share */
+	bool fixed_release;      /* and a higher rate does not bring a release forward (TIMELY 5) */
+};
+
+/* Host agents. */
+struct fab_agents {
+	bool present;            /* receivers' agents send records, instead of telemetry in packets */
+	bool advise;             /* and rates */
+	double record_us;        /* interval of records, all of which are sent; 0: as ccshimd */
+	double loss;             /* probability that a message is lost */
+	double delay_us;         /* additional delay of a message */
+	double count_factor;     /* error in the number of flows; 0: 1 */
+	bool of_switch;          /* agents of the switches' ports, which know the queues */
+};
+
+/* The paths as algorithms know them, and the flow layer's settings; 0: unknown, or the default. */
+struct fab_layer {
+	uint32_t segment;
+	double rtt_jitter_us, bottleneck; /* bottleneck: bit/s */
+	unsigned flows;          /* from each host */
+	double max_inflight;     /* bytes */
+	unsigned reads;          /* outstanding READs */
+	unsigned entries, device_entries; /* send queues: the application's, the device's */
+	unsigned waiting;        /* messages that the application posts ahead */
+	unsigned outstanding;    /* messages */
+};
+
 /* A change of the network during a run. */
 enum fab_change_kind { FAB_FAIL, FAB_RESTORE, FAB_CONVERGE };
 
@@ -93,9 +142,12 @@ struct fab_conf {
 	const struct ccs_cc_spec *spec;
 	const struct ccs_cc_spec *priority_spec[FAB_PRIORITIES]; /* of their flows; NULL: spec */
 	bool selective;          /* only lost packets are sent again, instead of go-back-N */
-	bool agents;             /* receivers' agents send records, instead of telemetry in packets */
-	bool advise;             /* and rates */
 	bool shim;               /* libshim/flow between algorithm and NIC, as in the preload */
+	struct fab_hosts host;
+	struct fab_agents agents;
+	struct fab_layer layer;
+	double loss;             /* share of measured flows' data packets that links lose */
+	uint64_t limit;          /* bytes in a switch's port; 0: as the buffer permits */
 	struct fab_wire wire;
 	struct fab_buffer buffer;
 	struct fab_marking marking;
@@ -114,7 +166,6 @@ struct fab_conf {
 	double cnp_us;           /* least time between a flow's CNPs */
 	double rto_us;
 	double base_rtt_us;      /* given to algorithms; 0: each path's RTT */
-	double noise_us;         /* longest delay of an acknowledgement by a host */
 	uint32_t segment;        /* bytes that the plain driver paces at once; 0: a packet */
 	double segment_rate;     /* bit/s within a segment; 0: the NIC's rate */
 	uint64_t warm;           /* ps after the first start until ports are measured */

@@ -11,25 +11,27 @@
 
 enum { FAB_WAITS = 2 };
 
-/* Of the flow layer's hosts; others make no difference between them. */
+/* The flow layer's hosts distinguish them. */
 enum fab_verb { FAB_WRITE, FAB_READ, FAB_SEND };
 
 struct fab_flow_spec {
 	unsigned src, dst;       /* nodes */
 	unsigned priority, port; /* 0 to 7; the destination's UDP port, by which paths are chosen */
 	uint64_t size;           /* bytes */
-	uint64_t message;        /* in messages of so many, one after another; 0: of all */
+	uint64_t message;        /* bytes of each message; 0: one message */
 	uint64_t start;          /* ps */
 	enum fab_verb verb;
 	unsigned id;             /* the order in which they were added; set by fab_flows_add */
 	/* Message m is posted when message m - lag of these flows was received: id + 1; 0: of none. */
 	unsigned after[FAB_WAITS], lag;
-	/* Flows of a group have operations of so many messages each; lag counts within one. A group's
+	/* Flows of a group have operations of `messages` messages each; lag counts within one. A group's
 	 * next operation begins `pause` after all messages of the one before were received. */
 	unsigned group;          /* 0: no operations */
 	unsigned messages;
 	uint64_t pause;          /* ps */
-	bool unmeasured;         /* claims: their operations are in no figures */
+	bool unmeasured;         /* claims and probes: in no figures, and links lose none of their packets */
+	unsigned depth;          /* messages outstanding without any control; 0: an algorithm controls */
+	double first_rate, max_rate; /* bit/s; 0: as the algorithm chooses, any */
 };
 
 struct fab_flows {

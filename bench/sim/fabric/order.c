@@ -2,7 +2,7 @@
 /*
  * Flows that wait for others, as the steps of a collective operation do: message m of such a flow
  * is posted when message m - lag of each flow that it waits for has been received. A group's
- * operations begin together, each a pause after the end of the one before.
+ * operations begin together, with a pause between them.
  */
 #include <stdlib.h>
 
@@ -65,7 +65,7 @@ static void find_ready(struct sim *s, uint32_t flow)
 
 uint64_t flow_ready(const struct sim *s, const struct flow *f)
 {
-	return s->order ? s->order->ready[flow_number(s, f)] : f->spec->size;
+	return s->order ? s->order->ready[flow_number(s, f)] : f->size;
 }
 
 /* Post the messages of a flow that may be posted now. */

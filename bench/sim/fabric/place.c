@@ -100,7 +100,9 @@ static void set_control(const struct sim *s, struct flow *f)
 	const struct fab_conf *c = s->conf;
 
 	f->driver = fab_baseline(spec);
-	if (!f->driver)
+	if (f->spec->depth)
+		f->driver = &message_driver;
+	else if (!f->driver)
 		f->driver = c->shim ? &shim_driver : &plain_driver;
 	f->selective = f->driver->is_tcp || c->selective;
 	f->echoes = f->driver->echoes || c->wire.mark_acks;
@@ -135,6 +137,7 @@ void place_flows(struct sim *s)
 		struct flow *f = &s->flow[i];
 
 		f->spec = &flows->flow[i];
+		f->size = f->spec->size;
 		f->src = s->conf->routes->host[f->spec->src];
 		f->dst = s->conf->routes->host[f->spec->dst];
 		set_control(s, f);

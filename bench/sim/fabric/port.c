@@ -180,10 +180,7 @@ void port_send(struct sim *s, uint32_t port, uint32_t packet)
 	p->free_at = s->now + after(s, p->ps_per_byte * len);
 	p->tx_bytes += len;
 	s->result->hops++;
-	if (s->line)
-		s->line(s, port, packet);
-	else
-		put_on_line(s, port, p->free_at + p->delay, packet);
+	put_on_line(s, port, p->free_at + p->delay, packet);
 }
 
 static bool marked(struct sim *s, const struct port *p, unsigned q)
@@ -283,6 +280,8 @@ static bool send_first(struct sim *s, uint32_t port, unsigned q)
 		return false;
 	}
 	port_send(s, port, packet);
+	if (s->port[port].of_host && s->packet[packet].kind == DATA)
+		host_sent(s, s->packet[packet].flow);
 	return true;
 }
 

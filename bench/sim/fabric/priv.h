@@ -4,23 +4,23 @@
 /* The simulator's state, and the functions that its files share. */
 #include "bench/common/rng.h"
 #include "cc/dcqcn_np.h"
+#include "flow/control_state.h"
 #include "bench/sim/core/event.h"
 #include "fabric.h"
 #include "fabric/marking.h"
 #include "fabric/mmu.h"
+#include "posts.h"
 #include "ranges.h"
 
 #define NEVER UINT64_MAX
 enum { CONTROL = FAB_PRIORITIES, QUEUES };  /* PAUSE frames go before all priorities */
 
-/* Kinds of events; the number of a port, a flow or a packet is above them. The functions for them
+/* Kinds of events; the number of a port, a flow or a packet is above them. CHANGE has 0 for a change of
+ * the network, or a number of the scenario's. The functions for them
  * are in sim.c, and get this number, or 0. */
 enum event {
 	ARRIVE, FREE, DUE, TIMER, TIMEOUT, START, CHANGE, WATCH, RECORD, SAMPLE, WARM, PAUSED, SHAPED, CREDITS,
 	CUT, HELD,
-	/* The star has these and FREE: a call is due; a packet reaches the switch, leaves by its
-	 * host's port, has returned to the sender. */
-	CALL = TIMER, REACH = DUE, LEAVE = HELD, RETURN = TIMEOUT,
 };
 
 enum { KIND_BITS = EVENT_KIND_BITS };
@@ -41,10 +41,11 @@ struct packet {
 	uint32_t port;           /* by which it came into the switch */
 	uint32_t record;         /* telemetry, or 0 */
 	uint32_t len;            /* bytes on the line */
-	uint16_t payload;        /* bytes of the flow */
+	uint32_t payload;        /* bytes of the flow; of advice, the number of flows */
 	uint8_t kind, priority, ttl, dscp;
 	bool ect;                /* can be marked; if not, it is dropped instead */
 	bool ce;                 /* of PAUSE: XOFF */
+	bool asks;               /* for an acknowledgement */
 };
 
 struct sim;
@@ -76,6 +77,7 @@ struct port_stats {
 	double deficit[FAB_PRIORITIES]; /* bytes */
 	unsigned turn;           /* the queue whose turn it is */
 	uint64_t shaped[FAB_PRIORITIES]; /* the queue's cap allows no packet before */
+	uint64_t received;       /* bytes of data, by the host at the link's end */
 	uint64_t warm_tx;        /* tx_bytes when the measurement began */
 	uint64_t watched_tx;     /* tx_bytes at the last search for deadlocks */
 	uint64_t watched_at;     /* when it was last not paused; during a storm, paused */
@@ -129,33 +131,43 @@ struct flow {
 	const struct driver *driver;
 	union {                  /* the driver's, while the flow is active */
 		void *control;
-		struct ccs_cc *cc;
 		struct shim_state *shim;
 		struct tcp *tcp;
 		struct eqds *eqds;
 		struct nscc *nscc;
+		struct messages *messages;
+		struct plain *plain;
 	};
+	uint64_t size;           /* bytes; less if it leaves before its end */
+	uint64_t handed;         /* bytes that a driver has handed to the NIC, or requested by READs */
 	uint64_t posted;         /* bytes that the NIC may send */
+	struct posts posts;      /* segments that are not acknowledged, if these are acknowledged whole */
+	struct {
+		uint32_t queued, unacked; /* packets in the NIC's queue; that are not acknowledged */
+		bool feeding;
+	} nic;
 	uint64_t snd_nxt, snd_una, rcv_nxt;
 	/* Selective repeat: what the receiver has beyond rcv_nxt, and has acknowledged; holes
 	 * below `resend` are sent again already, until recover_until is acknowledged. */
 	struct fab_ranges have, sacked;
 	uint64_t resend, recover_until;
 	uint64_t lost_end;       /* holes above are not lost yet; NEVER: all are */
-	uint64_t rtt_sum, acks;  /* ps */
+	struct {
+		uint64_t sum, acks; /* ps */
+	} rtt;
 	uint64_t una_at_timeout; /* snd_una when progress was last checked */
 	uint64_t sent_at;        /* the newest packet, or NEVER */
-	uint64_t segment_at;     /* the first packet of its segment */
-	double advised;          /* newest advice, bit/s, or 0 */
-	uint64_t gap;            /* until the next segment, at the rate when that packet was sent */
+	uint64_t segment_at;     /* the first packet of its segment, or that was posted */
+	uint64_t acked_at;       /* the receiver's newest acknowledgement */
 	uint64_t due_at, timer_at; /* of the events that are set, or NEVER */
 	uint32_t next;           /* in the NIC's list */
 	uint32_t port, port_back; /* the NIC's, and its receiver's on the way back */
 	uint32_t src, dst;       /* hosts */
-	uint32_t next_inbound;   /* of the receiver's agent: flow + 1, or 0 */
-	uint32_t agent_port;     /* of that agent, once it has the announcement */
+	struct {
+		uint32_t next;   /* in its list: flow + 1, or 0 */
+		uint32_t port;   /* its port, once it has the announcement */
+	} agent;                 /* the receiver's */
 	struct fab_key key[2];   /* of its packets, and of packets that come back */
-	uint16_t last_len;
 	uint8_t state;
 	bool nak_sent;
 	bool selective;          /* the receiver keeps what follows a gap */
@@ -194,15 +206,20 @@ struct driver {
 /* Bytes of a segment, or of a message that is not split; 0: without flow layer, or the flow is
  * done. */
 double flow_segment(const struct flow *f);
-void flow_request(struct sim *s, const struct packet *k); /* of a READ; has arrived at the sender */
+/* The flow layer's opinion of its control; CCS_CONTROL_OK without. */
+enum ccs_control flow_control(const struct flow *f);
 
-extern const struct driver plain_driver, shim_driver, credit_driver, nscc_driver, tcp_driver;
+extern const struct driver plain_driver, shim_driver, message_driver, credit_driver, nscc_driver,
+			   tcp_driver;
 
 struct sim {
 	const struct fab_conf *conf;
 	void (*const *handler)(struct sim *s, uint32_t number); /* of events, by enum event */
-	/* A port transmits the packet until free_at; NULL: each port has a line. */
-	void (*line)(struct sim *s, uint32_t port, uint32_t packet);
+	/* Called for its changes, and for segments that are acknowledged; may be NULL. */
+	struct {
+		void (*change)(struct sim *s, uint32_t number);
+		void (*acked)(struct sim *s, const struct flow *f, const struct post *post);
+	} scenario;
 	struct fab_result *result;
 	struct event_queue events;
 	uint64_t now;
@@ -219,6 +236,7 @@ struct sim {
 	unsigned ports;
 	struct flow *flow;
 	unsigned started;
+	unsigned *live;          /* flows to each node */
 
 	struct packet *packet;
 	uint32_t packets, free_packet;
@@ -234,8 +252,8 @@ struct sim {
 	double slowest;          /* ps per byte, of all ports */
 	struct {
 		uint64_t hops, moved_at;
+		uint64_t acked;  /* bytes of flows that are not done; NEVER: unknown */
 	} watched;               /* the last search for deadlocks, the last movement */
-	uint64_t cut_acked;      /* bytes of flows that are not done; NEVER: not known */
 	bool over;
 	uint64_t measured_from;
 	struct ccs_hist *delays; /* NULL: not measured */
@@ -288,8 +306,12 @@ static inline const struct ccs_cc_spec *algorithm_of(const struct sim *s, unsign
 /* True if the flows of the priority need telemetry records in their packets. */
 static inline bool wants_telemetry(const struct sim *s, unsigned priority)
 {
-	return algorithm_of(s, priority)->ops->needs & CCS_NEEDS_TELEMETRY && !s->conf->agents;
+	return algorithm_of(s, priority)->ops->needs & CCS_NEEDS_TELEMETRY && !s->conf->agents.present;
 }
+
+/* sim.c: for scenarios that use the state of a run; fab_run() is begin, network_run() and end */
+bool fab_begin(struct sim *s, const struct fab_conf *conf, struct fab_result *r, char *err, size_t len);
+void fab_end(struct sim *s);
 
 /* network.c */
 bool network_init(struct sim *s, const struct fab_conf *conf, struct fab_result *r, char *err,
@@ -401,7 +423,7 @@ void credits_free(struct sim *s);
 void send_control(struct sim *s, uint32_t port, const struct flow *f, enum kind kind, uint64_t seq);
 bool host_send(struct sim *s, uint32_t port); /* a packet of a flow, if one may send */
 void host_receive(struct sim *s, uint32_t port, uint32_t packet);
-void host_held(struct sim *s, uint32_t packet); /* an acknowledgement, for the noise of a host */
+void host_held(struct sim *s, uint32_t packet); /* it leaves a host that was late */
 void flow_start(struct sim *s, struct flow *f);
 void flow_announce(struct sim *s, struct flow *f); /* it is about to send */
 void flow_due(struct sim *s, uint32_t flow);
@@ -409,6 +431,10 @@ void flow_timer(struct sim *s, uint32_t flow);
 void flow_timeout(struct sim *s, uint32_t flow);
 void flow_stop(struct flow *f); /* frees what its driver has */
 void flow_post(struct sim *s, struct flow *f); /* all that its application has posted */
+/* A driver hands the next segment to the NIC, and calls flow_update() after the last. */
+void flow_hand(struct sim *s, struct flow *f, uint32_t len);
+void flow_leave(struct sim *s, struct flow *f); /* it ends with the bytes that the NIC has */
+void host_sent(struct sim *s, uint32_t flow); /* a packet has left the NIC's queue */
 /* For drivers: something has changed by which the flow may have to wait, or may not any more. */
 void flow_update(struct sim *s, struct flow *f);
 void flow_set_timer(struct sim *s, struct flow *f, uint64_t at);

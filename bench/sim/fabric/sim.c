@@ -35,9 +35,17 @@ static void warm(struct sim *s, uint32_t number)
 	s->measured_from = s->now;
 }
 
+static void change(struct sim *s, uint32_t number)
+{
+	if (number)
+		s->scenario.change(s, number);
+	else
+		changes_apply(s, 0);
+}
+
 static void (*const handler[])(struct sim *s, uint32_t number) = {
 	[FREE] = port_free, [DUE] = flow_due, [TIMER] = flow_timer, [TIMEOUT] = flow_timeout,
-	[START] = start_flows, [CHANGE] = changes_apply, [WATCH] = watch, [RECORD] = agent_read,
+	[START] = start_flows, [CHANGE] = change, [WATCH] = watch, [RECORD] = agent_read,
 	[SAMPLE] = series_sample, [WARM] = warm, [PAUSED] = network_pause, [SHAPED] = port_kick,
 	[CREDITS] = credits_give, [CUT] = cut_check, [HELD] = host_held,
 };
@@ -48,9 +56,10 @@ static void finish_flow(struct sim *s, struct flow *f)
 
 	s->result->acked += f->snd_una;
 	r->acked = f->snd_una;
-	r->rtt_us = f->acks ? (double)f->rtt_sum / (double)f->acks / FAB_PS_PER_US : NAN;
+	r->rtt_us = f->rtt.acks ? (double)f->rtt.sum / (double)f->rtt.acks / FAB_PS_PER_US : NAN;
 	if (f->control)
 		flow_stop(f);
+	posts_free(&f->posts);
 	fab_ranges_free(&f->have);
 	fab_ranges_free(&f->sacked);
 }
@@ -60,6 +69,7 @@ static void init(struct sim *s)
 	const struct fab_flows *flows = s->conf->flows;
 	struct fab_result *r = s->result;
 
+	s->live = mem_zeroed(s->conf->topology->nodes, sizeof(*s->live));
 	r->begin = flows->n ? flows->flow[0].start : 0;
 	for (unsigned i = 0; i < flows->n; i++)
 		r->flow[i].fct = NEVER;
@@ -76,7 +86,7 @@ static void init(struct sim *s)
 		set_event(s, r->begin, START, 0);
 }
 
-static void finish(struct sim *s)
+void fab_end(struct sim *s)
 {
 	s->result->end = s->now;
 	order_finish(s);
@@ -85,19 +95,27 @@ static void finish(struct sim *s)
 	agents_free(s);
 	orders_free(s);
 	credits_free(s);
+	free(s->live);
 	network_finish(s);
+}
+
+bool fab_begin(struct sim *s, const struct fab_conf *conf, struct fab_result *r, char *err, size_t len)
+{
+	const bool ok = network_init(s, conf, r, err, len);
+
+	s->handler = handler;
+	init(s);
+	return ok;
 }
 
 bool fab_run(const struct fab_conf *conf, struct fab_result *result, char *err, size_t len)
 {
 	struct sim s;
-	const bool ok = network_init(&s, conf, result, err, len);
+	const bool ok = fab_begin(&s, conf, result, err, len);
 
-	s.handler = handler;
-	init(&s);
 	if (ok)
 		network_run(&s);
-	finish(&s);
+	fab_end(&s);
 	if (!ok)
 		fab_result_free(result);
 	return ok;

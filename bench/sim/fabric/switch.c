@@ -165,7 +165,7 @@ enum { TCP_PORT = 0, ROCE_PORT = 4791, AGENTS_PORT = 4793 };
 /* Agents send CNPs to a separate UDP port. TCP has no rule. */
 static unsigned udp_port(const struct sim *s, uint32_t flow, enum kind kind)
 {
-	const bool agents = kind == HELLO || kind == ADVICE || (kind == CNP && s->conf->agents);
+	const bool agents = kind == HELLO || kind == ADVICE || (kind == CNP && s->conf->agents.present);
 
 	if (s->flow[flow].driver->is_tcp)
 		return TCP_PORT;
@@ -239,6 +239,12 @@ static uint32_t choose(struct sim *s, unsigned node, const struct packet *k)
 	return port;
 }
 
+static bool is_lost(struct sim *s, const struct packet *k)
+{
+	return s->conf->loss > 0 && k->kind == DATA && !s->flow[k->flow].spec->unmeasured &&
+	       rng_unit(&s->random) < s->conf->loss;
+}
+
 void switch_receive(struct sim *s, uint32_t port, uint32_t packet)
 {
 	const unsigned node = s->port[port].peer;
@@ -248,6 +254,10 @@ void switch_receive(struct sim *s, uint32_t port, uint32_t packet)
 	uint32_t to;
 
 	k->port = port;
+	if (is_lost(s, k)) {
+		drop_packet(s, port, packet, &s->result->drops.link);
+		return;
+	}
 	if (!k->ttl--) {
 		drop_packet(s, port, packet, &s->result->drops.ttl);
 		return;
@@ -259,6 +269,10 @@ void switch_receive(struct sim *s, uint32_t port, uint32_t packet)
 	}
 	if (s->conf->qos)
 		k->priority = (uint8_t)classify(s, port, k);
+	if (s->conf->limit && s->port[to].bytes + k->len > s->conf->limit) {
+		drop_packet(s, to, packet, &s->result->drops.egress);
+		return;
+	}
 	priority = k->priority;
 	if (port_idle(s, to, k)) { /* it needs no buffer */
 		port_pass(s, to, packet);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Deadlocks. A paused port waits for its peer's buffer, and that for those of the peer's ports in
- * whose queues the paused port's packets are. Where all of these are paused and wait in turn, no
+ * Deadlocks. A paused port waits for its peer's buffer, which waits for the peer's ports that queue the
+ * paused port's packets. Where all of these are paused and wait in turn, no
  * packet will ever move. The queues themselves are searched, so this is exact; the watchdog
  * of switches knows only how long a port is paused.
  */

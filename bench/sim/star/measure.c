@@ -12,8 +12,8 @@ static double bin_us(const struct sim_conf *c)
 }
 
 /*
- * The victim posts a write when the one before has ended. Each stands for those that could have
- * been posted meanwhile, one per base RTT: else the slower the port is, the less its time counts.
+ * The victim posts a write when the last has ended. A long write also counts for the writes that
+ * could have been posted in its time, one per base RTT. Without that, slow times would count less.
  */
 static void record_victim(struct star *s, uint64_t ns)
 {
@@ -26,15 +26,20 @@ static void record_victim(struct star *s, uint64_t ns)
 	} while (each_ns > 0 && left > each_ns / 2);
 }
 
-void star_measure_rtt(struct star *s, const struct star_flow *f, double us)
+/* The RTT of a segment without its transmission by the NIC. */
+void star_measure_rtt(struct sim *net, const struct flow *f, const struct post *post)
 {
+	struct star *s = (struct star *)net;
+	const struct star_flow *measured = &s->flow[f->spec->id];
+	const uint64_t ps = net->now - net->now % 1000 - post->at;
+	const double us = us_of(ps) - 8e6 * post->len / star_nic_rate(s->conf);
 	const uint64_t ns = us > 0 ? (uint64_t)(us * 1e3) : 0;
 
-	if (us_of(s->net.now) < s->conf->warm_us)
+	if (us_of(net->now) < s->conf->warm_us)
 		return;
-	if (!f->apart)
+	if (!measured->apart)
 		ccs_hist_record(&s->rtt, ns);
-	else if (f->index == s->total)
+	else if (f->spec->id == s->total)
 		record_victim(s, ns);
 }
 
@@ -43,27 +48,26 @@ static double queue_of(const struct star *s)
 	double bytes = 0;
 
 	for (unsigned i = 0; i < s->ports; i++)
-		bytes += (double)s->port[i].port->bytes;
+		bytes += (double)star_port(s, i)->bytes;
 	return bytes / s->ports;
 }
 
-static void sample(struct star *s, void *who)
+void star_sample(struct star *s)
 {
-	(void)who;
 	if (s->conf->pattern == SIM_INCAST)
 		ccs_hist_record(&s->queue, (uint64_t)queue_of(s));
 	else
 		for (unsigned i = 0; i < s->ports; i++)
-			ccs_hist_record(&s->queue, s->port[i].port->bytes);
-	star_at(s, s->net.now + star_ps((s->conf->end_us - s->conf->warm_us) / QUEUE_SAMPLES), sample,
-	       NULL);
+			ccs_hist_record(&s->queue, star_port(s, i)->bytes);
+	star_at(s, us_of(s->net.now) + (s->conf->end_us - s->conf->warm_us) / QUEUE_SAMPLES,
+		STAR_SAMPLE, 0);
 }
 
-static void warm(struct star *s, void *who)
+void star_warm(struct star *s)
 {
 	for (unsigned i = 0; i <= s->total; i++)
-		s->flow[i].at_warm = s->flow[i].delivered;
-	sample(s, who);
+		s->flow[i].at_warm = s->flow[i].flow->rcv_nxt;
+	star_sample(s);
 }
 
 struct jain {
@@ -83,20 +87,19 @@ static double jain_index(const struct jain *j)
 	return j->squares > 0 ? j->sum * j->sum / (j->n * j->squares) : 0;
 }
 
-static void bin(struct star *s, void *who)
+void star_bin(struct star *s)
 {
 	struct sim_result *r = s->result;
 	struct jain j = { 0 };
 	double bytes = 0;
 
-	(void)who;
 	for (unsigned i = 0; i < s->total; i++) {
 		struct star_flow *f = &s->flow[i];
-		const double got = (double)(f->delivered - f->at_bin);
+		const double got = (double)(f->flow->rcv_nxt - f->at_bin);
 
-		f->at_bin = f->delivered;
+		f->at_bin = f->flow->rcv_nxt;
 		bytes += got;
-		if (f->live && !f->apart)
+		if (!f->left && s->net.now >= f->start && !f->apart)
 			jain_add(&j, got);
 	}
 	if (r->bins < SIM_BINS)
@@ -105,13 +108,7 @@ static void bin(struct star *s, void *who)
 			.jain = jain_index(&j),
 			.queue = queue_of(s),
 		};
-	star_at(s, s->net.now + star_ps(bin_us(s->conf)), bin, NULL);
-}
-
-void star_measure_start(struct star *s)
-{
-	star_at(s, star_ps(s->conf->warm_us), warm, NULL);
-	star_at(s, star_ps(bin_us(s->conf)), bin, NULL);
+	star_at(s, us_of(s->net.now) + bin_us(s->conf), STAR_BIN, 0);
 }
 
 /* Time from `from` to the end of the first of SUSTAINED bins in a row that hold. */
@@ -152,14 +149,14 @@ static void measure_flows(struct star *s)
 
 	for (unsigned i = 0; i <= s->total; i++) {
 		const struct star_flow *f = &s->flow[i];
-		const double got = (double)(f->delivered - f->at_warm);
+		const double got = (double)(f->flow->rcv_nxt - f->at_warm);
 
 		bytes += got;
 		apart += f->apart ? got : 0;
 		if (f->stays)
 			jain_add(&j, got);
-		r->at_floor += f->shim.flow.rtt.control.now == CCS_CONTROL_AT_FLOOR;
-		r->at_limit += f->shim.flow.rtt.control.now == CCS_CONTROL_AT_LIMIT;
+		r->at_floor += flow_control(f->flow) == CCS_CONTROL_AT_FLOOR;
+		r->at_limit += flow_control(f->flow) == CCS_CONTROL_AT_LIMIT;
 	}
 	r->util = 8 * bytes / capacity(s);
 	r->own_util = 8 * (bytes - apart) / capacity(s);
@@ -169,8 +166,8 @@ static void measure_flows(struct star *s)
 /* A write that has not ended counts with its time so far: the port may be blocked. */
 static void measure_victim(struct star *s)
 {
-	const struct star_flow *f = &s->flow[s->total];
-	const uint64_t ns = f->tail != f->head ? (s->net.now - f->seg[f->tail & f->mask].posted) / 1000 : 0;
+	const struct posts *p = &s->flow[s->total].flow->posts;
+	const uint64_t ns = p->first != p->end ? (s->net.now - posts_at(p, p->first)->at) / 1000 : 0;
 	struct sim_result *r = s->result;
 
 	if (ns > ccs_hist_percentile(&s->victim, 0.99))
@@ -180,10 +177,25 @@ static void measure_victim(struct star *s)
 	r->victim_p99 = (double)ccs_hist_percentile(&s->victim, 0.99) / 1e3;
 }
 
+static void count_packets(const struct star *s, struct sim_result *r)
+{
+	const struct fab_result *of = &s->outcome;
+
+	r->packets = of->sent;
+	r->marks = of->marks;
+	r->cnps = of->cnps;
+	r->lost = of->drops.link;
+	for (unsigned i = 0; i < s->net.ports; i++)
+		r->late_drops += s->net.port[i].of_host ? 0 : s->net.stats[i].drops;
+	r->drops = of->drops.egress + of->dropped_control;
+}
+
 void star_measure_end(struct star *s)
 {
 	const struct sim_conf *c = s->conf;
 	struct sim_result *r = s->result;
+
+	count_packets(s, r);
 
 	measure_flows(s);
 	measure_victim(s);

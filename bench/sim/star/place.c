@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The network: a switch with a link to each host. Senders are the first hosts; in an incast
- * receivers follow. The victim's host is the last. A packet reaches its host at the end of its
- * transmission; the host adds the delay of the line.
+ * The scenario as a configuration of a network: a switch with a link to each host. Senders are the
+ * first hosts; in an incast receivers follow. The victim's host is the last.
  */
 #include <math.h>
-#include <stdlib.h>
 
 #include "bench/sim/core/memory.h"
 #include "priv.h"
 
-enum { DOWN = 1 };               /* lowest bit of a switch's port; of a host's port it is 0 */
+enum {
+	READS = 16,              /* default of rdma_cm and ccbench */
+	QUEUE = 2048,
+	LEAST_ENTRIES = 31,      /* a device's queue has more (preload/datapath/qp.c) */
+	WRITE_SEGMENTS = 64,
+	MESSAGE = 1 << 20,       /* of an application without control */
+};
+
+#define RTO_US 4000.0            /* default */
 
 static void count_hosts(struct star *s)
 {
@@ -48,6 +54,12 @@ static unsigned receiver(const struct star *s, unsigned flow)
 	return victim ? 0 : (sender(s, flow) + step(s, flow)) % s->sources;
 }
 
+/* Links of hosts are even, and the ports from the switch are odd. */
+struct port *star_port(const struct star *s, unsigned i)
+{
+	return &s->net.port[2 * (i + (s->conf->pattern == SIM_INCAST ? s->sources : 0)) + 1];
+}
+
 /* A longer distance is on the sender's link. */
 static double delay_us(const struct star *s, unsigned host)
 {
@@ -57,82 +69,143 @@ static double delay_us(const struct star *s, unsigned host)
 	return (far ? c->far_us : c->base_us) / 2 - c->base_us / 4;
 }
 
-static void build_topology(const struct star *s, struct topology *t)
+static void build_topology(struct star *s)
 {
+	struct topology *t = &s->topology;
+
 	if (!topology_allocate(t, s->hosts + 1, s->hosts))
 		mem_checked(NULL);
 	t->is_switch[s->hosts] = true;
 	for (unsigned i = 0; i < s->hosts; i++)
-		t->link[i] = (struct topology_link){ i, s->hosts, star_nic_rate(s), delay_us(s, i) };
+		t->link[i] = (struct topology_link){ i, s->hosts, star_nic_rate(s->conf), delay_us(s, i) };
+	fab_routes_init(&s->routes, t);
+	fab_routes_compute(&s->routes, t, NULL);
 }
 
-static void place(struct star *s, unsigned i)
-{
-	struct star_flow *f = &s->flow[i];
-	const struct flow *placed = &s->net.flow[i];
+/* -- flows ----------------------------------------------------------------------------------- */
 
-	f->index = i;
-	f->nic = placed->port;
-	f->back_nic = placed->port_back;
-	f->to = &s->port[placed->dst - (s->conf->pattern == SIM_INCAST ? s->sources : 0)];
-	f->wire = s->net.port[f->nic].delay;
-	f->back = f->wire + s->wire2;
+/* The messages that an application without control has outstanding: 1 MB. */
+static unsigned depth(const struct sim_conf *c, uint64_t message)
+{
+	const unsigned reads = c->max_reads ? c->max_reads : READS;
+	const unsigned of_1mb = (unsigned)(MESSAGE / message);
+	const unsigned n = c->depth ? c->depth : of_1mb < 2 ? 2 : of_1mb > 128 ? 128 : of_1mb;
+
+	return c->op == SIM_READ && n > reads ? reads : n;
 }
 
-static void set_ports(struct star *s)
+static void add_flow(struct star *s, unsigned i, double start_us)
 {
-	const unsigned first = s->conf->pattern == SIM_INCAST ? s->sources : 0;
+	static const enum fab_verb verbs[] = {
+		[SIM_WRITE] = FAB_WRITE, [SIM_SEND] = FAB_SEND, [SIM_READ] = FAB_READ,
+	};
+	const struct sim_conf *c = s->conf;
+	const bool plain = i >= c->flows + c->guests.n || c->driver == SIM_PLAIN;
+	const uint64_t message = c->message ? c->message
+			       : plain ? MESSAGE : (uint64_t)WRITE_SEGMENTS * c->segment;
 
-	s->port = mem_zeroed(s->ports, sizeof(*s->port));
-	s->received = mem_zeroed(s->net.ports, sizeof(*s->received));
-	for (unsigned i = 0; i < s->ports; i++) {
-		s->port[i].port = &s->net.port[2 * (first + i) + DOWN];
-		s->port[i].port->ps_per_byte = 8e12 / s->conf->rate;
+	s->flow[i] = (struct star_flow){
+		.stays = i < c->flows, .apart = i >= c->flows + c->guests.n, .start = ps_of(start_us),
+	};
+	fab_flows_add(&s->flows, (struct fab_flow_spec){
+		.src = sender(s, i), .dst = receiver(s, i), .size = 1ull << 62,
+		.start = ps_of(start_us), .verb = verbs[c->op], .message = message,
+		.depth = plain ? depth(c, message) : 0,
+		.max_rate = i < c->limited.flows ? c->limited.rate : 0,
+		.first_rate = !i && c->bare.first_rate > 0 ? c->bare.first_rate : c->bare.start_rate,
+	});
+}
+
+/* Writes of 64 bytes, one after the other, from a separate host. */
+static void add_victim(struct star *s)
+{
+	const unsigned i = s->total;
+
+	s->flow[i].apart = true;
+	fab_flows_add(&s->flows, (struct fab_flow_spec){
+		.src = sender(s, i), .dst = receiver(s, i), .size = 1ull << 62, .message = 64, .depth = 1,
+		.start = s->conf->victim ? 0 : UINT64_MAX, .unmeasured = true,
+	});
+}
+
+static void add_flows(struct star *s)
+{
+	const struct sim_conf *c = s->conf;
+	struct rng random = rng_of(s->network.seed, 1);
+
+	s->flow = mem_zeroed(s->total + 1, sizeof(*s->flow));
+	for (unsigned i = 0; i < s->total; i++) {
+		const bool guest = i >= c->flows && i < c->flows + c->guests.n;
+
+		add_flow(s, i, c->start_spread_us * rng_unit(&random) + (guest ? c->guests.join_us : 0));
 	}
+	add_victim(s);
+	fab_flows_sort(&s->flows);
 }
 
-void star_build(struct star *s)
+/* -- the configuration ----------------------------------------------------------------------- */
+
+static struct fab_layer layer(const struct star *s)
 {
-	struct network *n = s->network = mem_zeroed(1, sizeof(*n));
-	struct fab_flow_spec *spec;
-	char err[1];
+	const struct sim_conf *c = s->conf;
+	const unsigned entries = c->entries && c->entries < QUEUE ? c->entries : QUEUE;
+
+	return (struct fab_layer){
+		.segment = c->segment, .rtt_jitter_us = c->path.noise_us, .bottleneck = c->path.bottleneck,
+		.flows = (s->total + s->sources - 1) / s->sources, .max_inflight = (double)c->max_inflight,
+		.reads = c->max_reads ? c->max_reads : READS, .waiting = 2, .entries = entries,
+		.device_entries = entries < LEAST_ENTRIES ? LEAST_ENTRIES : entries,
+		.outstanding = c->depth && c->depth < entries ? c->depth : entries,
+	};
+}
+
+/* Acknowledgements without length overtake data. CNPs and agents' messages do in any case. */
+static void set_packets(const struct star *s, struct fab_conf *n)
+{
+	const struct sim_conf *c = s->conf;
+	const uint32_t longest = c->segment > c->message ? c->segment : c->message;
+
+	n->wire = (struct fab_wire){
+		.payload = c->mtu ? c->mtu : longest ? longest : MESSAGE,
+		.ack = c->ack_bytes, .cnp = c->ack_bytes, .tx_unit = 1, .queue_unit = 1,
+	};
+	n->ack_priority = c->ack_bytes ? 0 : 1;
+	n->cnp_priority = 1;
+}
+
+void star_place(struct star *s)
+{
+	const struct sim_conf *c = s->conf;
+	struct fab_conf *n = &s->network;
 
 	count_hosts(s);
-	build_topology(s, &n->topology);
-	fab_routes_init(&n->routes, &n->topology);
-	fab_routes_compute(&n->routes, &n->topology, NULL);
-	spec = n->flows.flow = mem_zeroed(s->total + 1, sizeof(*spec));
-	n->flows.n = s->total + 1;
-	for (unsigned i = 0; i <= s->total; i++)
-		spec[i] = (struct fab_flow_spec){ .src = sender(s, i), .dst = receiver(s, i), .size = 1,
-						  .id = i };
-	n->conf = (struct fab_conf){
-		.topology = &n->topology, .routes = &n->routes, .flows = &n->flows, .spec = &s->spec,
-		.wire = { .payload = 1, .tx_unit = 1, .queue_unit = 1 }, .buffer.bytes = INFINITY,
-		.marking = { .red = s->conf->red, .always = true }, .ttl = FAB_TTL,
-		.end = star_ps(s->conf->end_us),
+	build_topology(s);
+	add_flows(s);
+	n->topology = &s->topology;
+	n->routes = &s->routes;
+	n->flows = &s->flows;
+	n->spec = &s->spec;
+	n->shim = c->driver == SIM_SHIM;
+	n->agents = c->agents;
+	n->agents.present |= c->agents.record_us > 0;
+	n->agents.of_switch = c->telemetry == SIM_INT;
+	n->host = (struct fab_hosts){
+		.noise = c->noise, .whole_segments = true, .depth = c->nic.depth ? c->nic.depth : 1,
+		.unacked = c->nic.unacked, .echo = c->telemetry == SIM_ECHO && !n->agents.present,
+		.count_flows = c->count_flows, .poll_us = c->poll_us,
+		.gap_jitter = c->bare.jitter, .fixed_release = c->bare.fixed_release,
 	};
-	network_init(&s->net, &n->conf, &n->result, err, sizeof(err));
-	s->net.handler = star_handler;
-	s->net.line = star_line;
-	set_ports(s);
-	s->flow = mem_zeroed(s->total + 1, sizeof(*s->flow));
-	for (unsigned i = 0; i <= s->total; i++)
-		place(s, i);
-}
-
-void star_demolish(struct star *s)
-{
-	struct network *n = s->network;
-
-	network_finish(&s->net);
-	fab_result_free(&n->result);
-	fab_routes_free(&n->routes);
-	topology_free(&n->topology);
-	free(n->flows.flow);
-	free(n);
-	free(s->port);
-	free(s->received);
-	free(s->flow);
-	free(s->call);
+	n->layer = layer(s);
+	n->loss = c->loss;
+	n->limit = c->limit;
+	n->buffer.bytes = INFINITY;
+	n->marking = (struct fab_marking){ .red = c->red, .always = true };
+	n->ttl = FAB_TTL;
+	n->cnp_us = c->cnp_us;
+	if (c->limit || c->loss > 0)
+		n->rto_us = c->rto_us > 0 ? c->rto_us : RTO_US;
+	n->base_rtt_us = c->path.base_us > 0 || c->driver == SIM_SHIM ? c->path.base_us : c->base_us;
+	n->warm = ps_of(c->warm_us);
+	n->end = ps_of(c->end_us);
+	set_packets(s, n);
 }

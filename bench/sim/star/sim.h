@@ -2,26 +2,20 @@
 #ifndef BENCH_SIM_STAR_H
 #define BENCH_SIM_STAR_H
 /*
- * A closed loop in virtual time: flows with data without end, each behind its
- * host's NIC, meet in one bottleneck; receivers acknowledge each segment; the
- * algorithm under test answers. Deterministic: a configuration and a seed give
- * one result, to the last bit.
+ * A scenario of bench/sim/fabric: flows without end, from hosts to one switch and from there to
+ * receivers, whose ports are the bottlenecks. A configuration and a seed give one result.
  *
- *   driver -> NIC (round robin) -> wire -> port: queue, RED, telemetry -> wire -> receiver
+ *   driver -> NIC (round robin) -> link -> port: queue, RED, telemetry -> link -> receiver
  *     ^                                                                      |
- *     +---------------- completion, CNP: half the base RTT ------------------+
+ *     +---------------- acknowledgements and CNPs: half the base RTT --------+
  *
- * With ack_bytes the way back is also a link: an acknowledgement leaves by the receiver's NIC,
- * after the data that the receiver's own queue pairs have there, and by the sender's port. A
- * READ is the same loop begun at the other end: its request takes the way back, the response
- * the way of the data, and its last packet completes it.
+ * With ack_bytes an acknowledgement waits in the receiver's NIC for the data of the receiver's queue
+ * pairs, and at the sender's port; without, it overtakes them. A READ's request takes this way, and
+ * the arrival of its data completes it.
  *
- * Payload only: no headers, no time at the receiver. Rates in bit/s, times in us.
+ * Packets have no headers, and receivers take no time. Rates are in bit/s, times in us.
  */
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "fabric/red.h"
+#include "bench/sim/fabric/fabric.h"
 
 /* The driver between the algorithm and the NIC. */
 enum sim_driver {
@@ -35,7 +29,7 @@ enum sim_driver {
  * the receivers' do.
  */
 enum sim_pattern {
-	SIM_INCAST,              /* all to the hosts behind `ports` */
+	SIM_INCAST,              /* all to as many hosts as `ports` */
 	SIM_RING,                /* host i to host i + 1 */
 	SIM_PERMUTATION,         /* host i to the opposite host: an even number sends in pairs */
 	SIM_ALL_TO_ALL,          /* flow by flow to the next host, the next but one... */
@@ -53,23 +47,6 @@ enum sim_telemetry {
 	SIM_ECHO,                /* the receiver's byte counter and clock; no queue length */
 };
 
-/* Additions to an RTT, independent per segment. */
-struct sim_noise {
-	double uniform_us;       /* uniform from 0 to this */
-	double exp_us;           /* exponential with this mean */
-	double burst_share;      /* share of segments that also get uniform 0 to burst_us */
-	double burst_us;
-	bool on_sample;          /* changes the measurement only; else completions arrive later */
-};
-
-/*
- * Every `every_us` the receivers' host stalls for `stall_us`: acknowledgements that fall into a
- * stall are sent together after it.
- */
-struct sim_stalls {
-	double every_us, stall_us;
-};
-
 /* Flows that come later, and leave. */
 struct sim_guests {
 	unsigned n;
@@ -78,9 +55,9 @@ struct sim_guests {
 
 /* SIM_BARE: the start and the pace of flows. */
 struct sim_bare {
-	double first_rate;       /* flow 0 starts at this rate, */
-	double start_rate;       /* and the others at this one; 0: the algorithm's choice */
-	bool fixed_release;      /* as in TIMELY, see driver_bare.c */
+	double first_rate;       /* flow 0's; 0: start_rate */
+	double start_rate;       /* 0: the algorithm's choice */
+	bool fixed_release;      /* as in TIMELY, see fabric/driver_plain.c */
 	double jitter;           /* gaps vary by this share */
 };
 
@@ -107,22 +84,11 @@ struct sim_nic {
 				    Soft-RoCE 128 */
 };
 
-struct sim_agents {
-	double record_us;        /* interval at which the port is read; senders have the newest
-				    record; 0: each segment has its own */
-	bool report_flows;       /* acks name the number of active flows */
-	bool advise;             /* the port's agent advises a rate with each record */
-	double loss;             /* probability that a message of the agent is lost */
-	double delay_us;         /* additional delay of a message */
-	double count_factor;     /* factor of the error in the number of flows; default 1 */
-};
-
-/* What the algorithm is given. */
+/* The path as the algorithm knows it. */
 struct sim_path {
 	double base_us;          /* default: the base RTT of the network (SIM_SHIM: learned) */
 	double noise_us;
 	double bottleneck;       /* bit/s, the path's bottleneck_rate; default: unknown */
-	unsigned flows;          /* default: flows per host */
 };
 
 /* Zero means absent, or the default named. */
@@ -143,7 +109,7 @@ struct sim_conf {
 	uint32_t message;        /* bytes; SIM_SHIM: default 64 segments, SIM_PLAIN: 1 MB */
 	unsigned depth;          /* messages outstanding; SIM_PLAIN: by default of 1 MB, 2 to 128 */
 	unsigned max_reads;      /* outstanding; default 16 */
-	unsigned entries;        /* SIM_SHIM: of the application's send queue; the device's has 31
+	unsigned entries;        /* SIM_SHIM: the application's send queue; the device's has 31
 				    or more. Default: as many as are needed */
 
 	enum sim_pattern pattern;
@@ -162,9 +128,9 @@ struct sim_conf {
 	struct ccs_red red;      /* marks by the queue in bytes that a packet leaves */
 	double cnp_us;           /* notification point: least time between CNPs; 0: none */
 	uint64_t limit;          /* of the queue in bytes; 0: lossless */
-	struct sim_agents agents; /* of hosts */
-	struct sim_noise noise;
-	struct sim_stalls stalls;
+	struct fab_agents agents; /* record_us > 0 or present: the hosts have some */
+	bool count_flows;        /* acknowledgements have the number of flows, without agents */
+	struct fab_noise noise;
 	double poll_us;          /* SIM_SHIM: interval at which owners poll; 0: at once */
 
 	struct sim_path path;
