@@ -147,12 +147,10 @@ bench_grid_grid_SOURCES = \
 	bench/grid/grid_conf.c \
 	bench/grid/grid_fabric.c \
 	bench/grid/grid_judge.c \
-	bench/grid/grid_lab.c \
 	bench/grid/grid_print.c \
 	bench/grid/grid_rows.c \
 	bench/grid/grid_run.c
 bench_grid_grid_LDADD = bench/sim/libstar.la bench/libfabric-sim.la bench/libbench.la
-EXTRA_DIST += bench/scripts/grid-lab
 
 # Cost of host agents per mark and per CNP; for developers, not installed.
 noinst_PROGRAMS += bench/micro/marks
