@@ -157,19 +157,6 @@ noinst_PROGRAMS += bench/micro/marks
 bench_micro_marks_SOURCES = bench/micro/agents.c bench/micro/agents.h bench/micro/marks.c
 bench_micro_marks_LDADD = libccs-agent.la libccs-core.la -lpthread
 
-# The time to a lease under a flood of messages without the key; likewise.
-noinst_PROGRAMS += bench/micro/leases
-bench_micro_leases_SOURCES = \
-	bench/micro/agents.c \
-	bench/micro/agents.h \
-	bench/micro/leases.c \
-	tools/ccshimd/auth.c \
-	tools/ccshimd/auth.h \
-	tools/ccshimd/key_file.c \
-	tools/ccshimd/key_file.h
-bench_micro_leases_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(SODIUM_CFLAGS)
-bench_micro_leases_LDADD = libccs-agent.la libccs-core.la $(SODIUM_LIBS) -lpthread
-
 # Memory and CPU time of queue pairs; likewise.
 noinst_PROGRAMS += bench/micro/qps
 bench_micro_qps_SOURCES = bench/micro/qps.c
