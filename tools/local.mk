@@ -53,7 +53,6 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/plan/plan_options.c \
 	tools/ccshim/plan/plan_qos.c \
 	tools/ccshim/plan/plan_qos.h \
-	tools/ccshim/plan/plan_qos_sonic.c \
 	tools/ccshim/plan/plan_qos_tc.c \
 	tools/ccshim/plot/plot.c \
 	tools/ccshim/plot/plot.h \
