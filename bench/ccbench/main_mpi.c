@@ -73,7 +73,8 @@ static int run_rank(int rank, int ranks, int argc, char **argv)
 		return worst;
 	if (rank)
 		return run_agent_rank(preload);
-	status = bench_run(&o, place_mpi, preload);
+	interrupt_setup();
+	status = bench_run(&o, place_mpi, preload, NULL, NULL);
 	place_mpi_end(ranks);
 	return status;
 }
