@@ -34,8 +34,6 @@ bench_libbench_la_SOURCES = \
 	bench/ccbench/result/fairness.h \
 	bench/ccbench/scenario/figures.c \
 	bench/ccbench/scenario/figures.h \
-	bench/ccbench/result/jsoncopy.c \
-	bench/ccbench/result/jsoncopy.h \
 	bench/ccbench/result/slowdown.c \
 	bench/ccbench/result/slowdown.h \
 	bench/common/slurp.c \
@@ -53,7 +51,7 @@ bench_libbench_la_SOURCES = \
 	bench/ccbench/traffic/qdisc.h \
 	bench/common/sizes.c \
 	bench/common/sizes.h \
-	bench/ccbench/scenario/usage.c \
+	bench/ccbench/scenario/title.c \
 	bench/common/clock.h \
 	bench/common/rng.h \
 	tools/common/human.c \
