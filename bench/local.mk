@@ -16,8 +16,8 @@ bench_libbench_la_SOURCES = \
 	bench/ccbench/matrix/verdict.h \
 	bench/ccbench/scenario/opts.c \
 	bench/ccbench/scenario/opts.h \
-	bench/ccbench/place/spawn.c \
-	bench/ccbench/place/spawn.h \
+	bench/ccbench/place/preload.c \
+	bench/ccbench/place/preload.h \
 	bench/ccbench/traffic/xchg.c \
 	bench/ccbench/traffic/xchg.h \
 	bench/common/jobs.c \

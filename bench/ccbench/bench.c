@@ -14,7 +14,7 @@
 #include "bench/common/progress.h"
 #include "bench/ccbench/result/report.h"
 #include "bench/common/slurp.h"
-#include "bench/ccbench/place/spawn.h"
+#include "bench/ccbench/place/preload.h"
 #include "bench/common/writable.h"
 
 enum { FAILED = 1, USAGE = 2 }; /* exit statuses */

@@ -83,7 +83,7 @@ int main(int argc, char **argv)
 {
 	int rank, ranks, status;
 
-	if (argc > 1 && !strcmp(argv[1], "worker")) /* internal: see place/spawn.c */
+	if (argc > 1 && !strcmp(argv[1], "worker")) /* internal: see place/local.c */
 		return worker_main(argc - 1, argv + 1);
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "bench/ccbench/scenario/opts.h"
-#include "bench/ccbench/place/spawn.h"
+#include "bench/ccbench/place/preload.h"
 
 #define SECOND 1000000000ll
 #define PARSE(...) parse((const char *[]){ "incast", __VA_ARGS__, NULL })
