@@ -2,8 +2,8 @@
 /* ccshim top: its command line, and reading, drawing and handling keys repeatedly. */
 #include "top.h"
 
-#include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -165,29 +165,6 @@ static int print_pages(struct request *rq)
 
 /* -- options ----------------------------------------------------------------------------------- */
 
-static bool read_interval(struct request *rq)
-{
-	char *end;
-
-	rq->view.interval_s = strtod(optarg, &end);
-	if (end != optarg && !*end && rq->view.interval_s >= 0.01 && rq->view.interval_s <= 3600)
-		return true;
-	tool_error("top", "-i: '%s' is not a number of seconds, 0.01 to 3600", optarg);
-	return false;
-}
-
-static bool read_count(struct request *rq)
-{
-	char *end;
-
-	errno = 0;
-	rq->count = strtoul(optarg, &end, 10);
-	if (*optarg >= '0' && *optarg <= '9' && !*end && !errno && rq->count)
-		return true;
-	tool_error("top", "-n: '%s' is not a number from 1", optarg);
-	return false;
-}
-
 static bool read_order(struct request *rq)
 {
 	struct ccs_suggestion near = ccs_suggest_for(optarg);
@@ -230,8 +207,8 @@ int cmd_top(int argc, char **argv)
 	while ((c = getopt_long(argc, argv, "i:n:h", options, NULL)) != -1) {
 		switch (c) {
 		case 'h': return print_help();
-		case 'i': ok &= read_interval(&rq); break;
-		case 'n': ok &= read_count(&rq); break;
+		case 'i': ok &= tool_parse_number("top", "-i", optarg, 0.01, 3600, &rq.view.interval_s); break;
+		case 'n': ok &= tool_parse_count("top", "-n", optarg, 1, ULONG_MAX, &rq.count); break;
 		case OPT_SORT: ok &= read_order(&rq); break;
 		case OPT_FILTER: ok &= read_filter(&rq); break;
 		default: ok = false;
