@@ -24,14 +24,10 @@ bench_libbench_la_SOURCES = \
 	bench/common/jobs.h \
 	bench/common/progress.c \
 	bench/common/progress.h \
-	bench/ccbench/scenario/repeats.c \
-	bench/ccbench/scenario/repeats.h \
-	bench/ccbench/result/converge.c \
-	bench/ccbench/result/converge.h \
+	bench/ccbench/result/shares.c \
+	bench/ccbench/result/shares.h \
 	bench/ccbench/traffic/curve.c \
 	bench/ccbench/traffic/curve.h \
-	bench/ccbench/result/fairness.c \
-	bench/ccbench/result/fairness.h \
 	bench/ccbench/scenario/figures.c \
 	bench/ccbench/scenario/figures.h \
 	bench/ccbench/result/slowdown.c \
@@ -133,6 +129,7 @@ EXTRA_DIST += bench/scripts/collectives
 noinst_PROGRAMS += bench/micro/engine
 bench_micro_engine_SOURCES = \
 	bench/common/clock.h \
+	bench/micro/counter.h \
 	bench/micro/engine.c \
 	bench/common/rng.h
 bench_micro_engine_LDADD = libccs-core.la
@@ -152,7 +149,12 @@ bench_grid_grid_LDADD = bench/sim/libstar.la bench/libfabric-sim.la bench/libben
 
 # Cost of host agents per mark and per CNP; for developers, not installed.
 noinst_PROGRAMS += bench/micro/marks
-bench_micro_marks_SOURCES = bench/micro/agents.c bench/micro/agents.h bench/micro/marks.c
+bench_micro_marks_SOURCES = \
+	bench/micro/agents.c \
+	bench/micro/agents.h \
+	bench/micro/marks.c \
+	tools/common/seconds.c \
+	tools/common/seconds.h
 bench_micro_marks_LDADD = libccs-agent.la libccs-core.la -lpthread
 
 # Memory and CPU time of queue pairs; likewise.
@@ -165,6 +167,7 @@ bench_micro_qps_LDADD = $(VERBS_LIBS)
 noinst_PROGRAMS += bench/micro/overhead
 bench_micro_overhead_SOURCES = \
 	bench/common/clock.h \
+	bench/micro/counter.h \
 	bench/micro/load.c \
 	bench/micro/load.h \
 	bench/micro/overhead.c

@@ -21,6 +21,7 @@
 #include "agent/capture.h"
 #include "agent/host/live_qps.h"
 #include "agents.h"
+#include "tools/common/seconds.h"
 
 enum { RP, NP, AGENTS, BATCH = 20, ROCE = 4791 };
 
@@ -41,27 +42,12 @@ static uint32_t flows;
 static uint64_t late;                    /* marks that the last row did not process in time */
 static int agents_nice;
 
-static double seconds_of(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 static double cpu_of(int i)
 {
 	clockid_t clock;
 
 	bench_check(pthread_getcpuclockid(thread[i], &clock) == 0, "pthread_getcpuclockid");
-	return seconds_of(clock);
-}
-
-static void sleep_seconds(double s)
-{
-	const struct timespec t = { (time_t)s, (long)((s - (double)(time_t)s) * 1e9) };
-
-	nanosleep(&t, NULL);
+	return seconds_now(clock);
 }
 
 /* -- agents, and a client ----------------------------------------------------------- */
@@ -120,7 +106,7 @@ static int connect_client(void)
 	for (uint32_t slot = 0; slot < flows; slot++)
 		bench_add(fd, address[RP], address[NP], slot);
 	while (!page->path[atomic_load(&page->slot[0].path) - 1].last_seen_ns)
-		sleep_seconds(0.01);
+		seconds_sleep(0.01);
 	return fd;
 }
 
@@ -142,7 +128,7 @@ static uint64_t send_marks(double seconds, double rate)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(ROCE) };
 	const int sink = bound_socket(address[NP], ROCE), fd = bound_socket(address[RP], 0);
-	const double since = seconds_of(CLOCK_MONOTONIC);
+	const double since = seconds_now(CLOCK_MONOTONIC);
 	uint8_t packet[BATCH][24] = { 0 };
 	struct mmsghdr h[BATCH] = { 0 };
 	struct iovec iov[BATCH];
@@ -164,8 +150,8 @@ static uint64_t send_marks(double seconds, double rate)
 		bench_check(sendmmsg(fd, h, BATCH, 0) == BATCH, "sendmmsg");
 		sent += BATCH;
 		due += BATCH / rate;
-		if (due > seconds_of(CLOCK_MONOTONIC))
-			sleep_seconds(due - seconds_of(CLOCK_MONOTONIC));
+		if (due > seconds_now(CLOCK_MONOTONIC))
+			seconds_sleep(due - seconds_now(CLOCK_MONOTONIC));
 	}
 	close(fd);
 	close(sink);
@@ -210,11 +196,11 @@ static struct ccs_agent_totals measure(uint64_t interval_ns, bool checked, doubl
 	for (int i = 0; i < AGENTS; i++)
 		cpu[i] = -cpu_of(i);
 	*sent = rate > 0 ? send_marks(seconds, rate) : 0;
-	sleep_seconds(rate > 0 ? 0.3 : seconds); /* marks in flight arrive */
+	seconds_sleep(rate > 0 ? 0.3 : seconds); /* marks in flight arrive */
 	for (int i = 0; i < AGENTS; i++)
 		cpu[i] += cpu_of(i);
 	late = drain_np();
-	sleep_seconds(0.1);
+	seconds_sleep(0.1);
 	*reached = delivered();
 	close(client);
 	finish_agent(RP);
@@ -255,7 +241,7 @@ static void print_kernel_time(void)
 {
 	enum { TIMES = 1000 };
 	struct ccs_live_qps l = { .netlink.fd = -1 };
-	const double since = seconds_of(CLOCK_MONOTONIC);
+	const double since = seconds_now(CLOCK_MONOTONIC);
 	char device[64];
 	int error = 0;
 
@@ -268,7 +254,7 @@ static void print_kernel_time(void)
 		printf("The kernel cannot answer here: %s\n", strerror(error));
 	else
 		printf("The kernel answers in %.2f us\n",
-		       (seconds_of(CLOCK_MONOTONIC) - since) / TIMES * 1e6);
+		       (seconds_now(CLOCK_MONOTONIC) - since) / TIMES * 1e6);
 	ccs_netlink_close(&l.netlink);
 }
 
