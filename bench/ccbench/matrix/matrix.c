@@ -26,7 +26,7 @@ static const char usage[] =
 "Runs the traffic models of `ccfabric matrix` that one bottleneck can carry, and\n"
 "states for each whether the goals hold: G1 the port is used to 95 %; G2 it drops\n"
 "no packet after the warm-up; G3 99 % of the delays are at most 29 base RTTs, and\n"
-"14.5 in 90 % of the models. The other models are named as simulated only.\n"
+"14.5 in 90 % of the models.\n"
 "\n"
 "      --only PATTERN    models with such a name, such as 'A-*'\n"
 "      --list            print models, their hosts and options; run nothing\n"
@@ -95,10 +95,7 @@ static int choose(struct matrix *m, const struct options *o)
 			continue;
 		row = &m->row[m->rows++];
 		row->model = model;
-		if (!model->scenario)
-			snprintf(row->reason, sizeof(row->reason), "simulated only: %s",
-				 model->reason);
-		else if (have && (unsigned)atoi(have) < model_hosts(model))
+		if (have && (unsigned)atoi(have) < model_hosts(model))
 			snprintf(row->reason, sizeof(row->reason),
 				 "%u hosts are needed, the lab has %s", model_hosts(model), have);
 	}
@@ -112,12 +109,9 @@ static void print_list(const struct matrix *m)
 	for (i = 0; i < m->rows; i++) {
 		const struct model *model = m->row[i].model;
 
-		if (model->scenario)
-			printf("%-20s %2u hosts: %s --senders %u %s%s\n", model->name,
-			       model_hosts(model), model->scenario, model->senders, model->options,
-			       model->no_victim ? " --no-victim" : "");
-		else
-			printf("%-20s %s\n", model->name, m->row[i].reason);
+		printf("%-20s %2u hosts: %s --senders %u %s%s\n", model->name,
+		       model_hosts(model), model->scenario, model->senders, model->options,
+		       model->no_victim ? " --no-victim" : "");
 	}
 }
 

@@ -8,7 +8,7 @@
 #include "models.h"
 #include "verdict.h"
 
-#define MATRIX_MODELS 59
+#define MATRIX_MODELS 27
 
 /* A model that was chosen, and its verdict under each setting. */
 struct matrix_row {
