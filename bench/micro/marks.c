@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "agent/capture.h"
-#include "agent/host/live_qps.h"
 #include "agents.h"
 #include "tools/common/seconds.h"
 
@@ -60,16 +59,7 @@ static void *run_agent(void *a)
 	return NULL;
 }
 
-/* The kernel knows no queue pairs of these packets: what is measured is all but its answer. */
-static int answer_live(void *arg, uint32_t qpn, char device[64])
-{
-	(void)arg;
-	(void)qpn;
-	device[0] = '\0';
-	return 0;
-}
-
-static void start_agent(int i, uint64_t interval_ns, bool checked)
+static void start_agent(int i, uint64_t interval_ns)
 {
 	char err[512];
 
@@ -80,7 +70,6 @@ static void start_agent(int i, uint64_t interval_ns, bool checked)
 	config[i].naddresses = 1;
 	config[i].capture = i == NP;
 	config[i].interval_ns = interval_ns;
-	config[i].check_qp = checked ? answer_live : NULL;
 	agent[i] = ccs_agent_open(&config[i], err, sizeof(err));
 	if (!agent[i])
 		bench_fail(err);
@@ -184,14 +173,14 @@ static uint64_t drain_np(void)
 }
 
 /* CPU seconds of both agents, with marks or idle, and the totals of NP. */
-static struct ccs_agent_totals measure(uint64_t interval_ns, bool checked, double seconds,
-				       double rate, double cpu[AGENTS], uint64_t *sent, uint64_t *reached)
+static struct ccs_agent_totals measure(uint64_t interval_ns, double seconds, double rate,
+				       double cpu[AGENTS], uint64_t *sent, uint64_t *reached)
 {
 	struct ccs_agent_totals totals;
 	int client;
 
-	start_agent(RP, interval_ns, checked);
-	start_agent(NP, interval_ns, checked);
+	start_agent(RP, interval_ns);
+	start_agent(NP, interval_ns);
 	client = connect_client();
 	for (int i = 0; i < AGENTS; i++)
 		cpu[i] = -cpu_of(i);
@@ -236,53 +225,25 @@ static void row(const char *name, const struct ccs_agent_totals *t, uint64_t sen
 	       100 * cpu[NP] / seconds, 100 * cpu[RP] / seconds);
 }
 
-/* CPU time of a reply of the kernel; agents request at most 2000 in a second. */
-static void print_kernel_time(void)
-{
-	enum { TIMES = 1000 };
-	struct ccs_live_qps l = { .netlink.fd = -1 };
-	const double since = seconds_now(CLOCK_MONOTONIC);
-	char device[64];
-	int error = 0;
-
-	for (uint32_t i = 0; i < TIMES; i++) {
-		error = ccs_live_qps_check(&l, i, device);
-		if (error && error != ENOENT)
-			break;
-	}
-	if (error && error != ENOENT)
-		printf("The kernel cannot answer here: %s\n", strerror(error));
-	else
-		printf("The kernel answers in %.2f us\n",
-		       (seconds_now(CLOCK_MONOTONIC) - since) / TIMES * 1e6);
-	ccs_netlink_close(&l.netlink);
-}
-
 static void measure_all(double seconds, double rate)
 {
-	double idle[AGENTS], few[AGENTS], many[AGENTS], checked[AGENTS], mark, added;
+	double idle[AGENTS], few[AGENTS], many[AGENTS], mark;
 	uint64_t sent, reached;
 	struct ccs_agent_totals t;
 
 	printf("%-22s %9s %8s %8s %9s %9s %7s %7s\n", "", "CE sent", "CE lost", "CE late",
 	       "CNPs sent", "reached", "NP %", "RP %");
-	t = measure(CCS_AGENT_INTERVAL_NS, false, seconds, 0, idle, &sent, &reached);
+	t = measure(CCS_AGENT_INTERVAL_NS, seconds, 0, idle, &sent, &reached);
 	row("nothing", &t, sent, reached, idle, seconds);
-	t = measure(3600000000000, false, seconds, rate, few, &sent, &reached);
+	t = measure(3600000000000, seconds, rate, few, &sent, &reached);
 	row("marks, a CNP a flow", &t, sent, reached, few, seconds);
 	mark = (few[NP] - idle[NP]) / (double)sent;
-	t = measure(3600000000000, true, seconds, rate, checked, &sent, &reached);
-	row("the same, QPs checked", &t, sent, reached, checked, seconds);
-	added = (checked[NP] - idle[NP]) / (double)sent - mark;
-	t = measure(CCS_AGENT_INTERVAL_NS, false, seconds, rate, many, &sent, &reached);
+	t = measure(CCS_AGENT_INTERVAL_NS, seconds, rate, many, &sent, &reached);
 	row("marks, interval 50 us", &t, sent, reached, many, seconds);
 	printf("\nCPU time: %.2f us for a marked packet at NP, %.2f us more for a CNP, %.2f us at RP\n",
 	       mark * 1e6, ((many[NP] - idle[NP]) / (double)t.ce - mark) * (double)t.ce /
 	       (double)(t.cnps_sent + !t.cnps_sent) * 1e6,
 	       (many[RP] - idle[RP]) / (double)(reached + !reached) * 1e6);
-	printf("Check of QPs: %+.2f us for a marked packet, without the kernel's answer\n",
-	       added * 1e6);
-	print_kernel_time();
 }
 
 int main(int argc, char **argv)
