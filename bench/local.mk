@@ -95,7 +95,7 @@ ccbench_sources = \
 	tools/common/provider.h
 bench_ccbench_ccbench_SOURCES = \
 	bench/ccbench/main.c \
-	bench/ccbench/matrix/matrix.c \
+	bench/ccbench/run_matrix.c \
 	bench/ccbench/matrix/matrix.h \
 	bench/ccbench/matrix/print.c \
 	$(ccbench_sources)

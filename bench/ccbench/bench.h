@@ -9,6 +9,9 @@
 /* `ccbench SCENARIO`: argv[0] is the scenario. The exit status. */
 int bench_main(int argc, char **argv);
 
+/* `ccbench matrix`: traffic models of `ccfabric matrix`; argv[0] is matrix. The exit status. */
+int matrix_main(int argc, char **argv);
+
 /* The parts of bench_main(), for ccbench-mpi. They report errors on stderr. */
 /* The shim's path, if a setting needs it: 0, or an exit status. */
 int bench_preload(const struct opts *o, char *preload, size_t len);

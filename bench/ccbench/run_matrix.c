@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Selects models, runs each as `ccbench SCENARIO` does and judges the reports. */
-#include "matrix.h"
-
 #include <fnmatch.h>
 #include <limits.h>
 #include <math.h>
@@ -10,6 +8,7 @@
 
 #include "bench/common/interrupt.h"
 #include "bench/ccbench/bench.h"
+#include "bench/ccbench/matrix/matrix.h"
 
 enum { FAILED = 1, USAGE = 2, WORDS_MAX = 256 };
 
