@@ -32,8 +32,8 @@ bench_libbench_la_SOURCES = \
 	bench/ccbench/scenario/figures.h \
 	bench/ccbench/result/slowdown.c \
 	bench/ccbench/result/slowdown.h \
-	bench/common/slurp.c \
-	bench/common/slurp.h \
+	tools/common/slurp.c \
+	tools/common/slurp.h \
 	bench/ccbench/scenario/scenario.c \
 	bench/ccbench/scenario/scenario.h \
 	bench/ccbench/scenario/settings.c \
@@ -59,7 +59,9 @@ bench_libbench_la_SOURCES = \
 	tools/common/preload_list.c \
 	tools/common/preload_list.h \
 	tools/common/qdisc_stats.c \
-	tools/common/qdisc_stats.h
+	tools/common/qdisc_stats.h \
+	tools/common/terminal.c \
+	tools/common/terminal.h
 bench_libbench_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 bench_libbench_la_LIBADD = libccs-agent.la libccs-core.la -lm
 

@@ -96,8 +96,8 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/stat/subuid.h \
 	tools/ccshim/shared/children.c \
 	tools/ccshim/shared/children.h \
-	tools/ccshim/shared/terminal.c \
-	tools/ccshim/shared/terminal.h \
+	tools/common/terminal.c \
+	tools/common/terminal.h \
 	tools/ccshim/top/top.c \
 	tools/ccshim/top/top.h \
 	tools/ccshim/top/top_page.c \
@@ -123,6 +123,8 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/common/qdisc_stats.h \
 	tools/common/seconds.c \
 	tools/common/seconds.h \
+	tools/common/slurp.c \
+	tools/common/slurp.h \
 	tools/common/topology.c \
 	tools/common/topology.h \
 	tools/common/words.c \
@@ -157,8 +159,8 @@ tools_ccshim_ccshim_serve_SOURCES = \
 	tools/ccshim/stat/subuid.h \
 	tools/ccshim/shared/children.c \
 	tools/ccshim/shared/children.h \
-	tools/ccshim/shared/terminal.c \
-	tools/ccshim/shared/terminal.h \
+	tools/common/terminal.c \
+	tools/common/terminal.h \
 	tools/common/ask_agent.c \
 	tools/common/ask_agent.h \
 	tools/common/seconds.c \

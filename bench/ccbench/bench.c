@@ -13,7 +13,7 @@
 #include "bench/common/interrupt.h"
 #include "bench/common/progress.h"
 #include "bench/ccbench/result/report.h"
-#include "bench/common/slurp.h"
+#include "tools/common/slurp.h"
 #include "bench/ccbench/place/preload.h"
 #include "bench/common/writable.h"
 

@@ -14,7 +14,7 @@
 #include "bench/ccbench/place/preload.h"
 #include "bench/ccbench/scenario/opts.h"
 #include "bench/common/interrupt.h"
-#include "bench/common/slurp.h"
+#include "tools/common/slurp.h"
 #include "config/filename.h"
 #include "place.h"
 

@@ -88,13 +88,12 @@ static void check_feedback(struct check *c, const struct ccs_cc_ops *ops,
 /* Check the configuration that applies to the command. */
 static void check_configuration(struct check *c, const char *command)
 {
-	const char *slash = strrchr(command, '/');
 	struct ccs_options o;
 	struct ccs_cc_spec spec;
 	char err[1024];
 	int wrong;
 
-	wrong = ccs_options_load_as(slash ? slash + 1 : command, &o, report_mistake, c);
+	wrong = ccs_options_load_as(basename(command), &o, report_mistake, c);
 	if (ccs_spec_parse(&spec, o.cc, err, sizeof(err))) {
 		check_report(c, CHECK_FAIL, "config", "'ccshim info -a' lists the algorithms",
 			  "cc: %s", err);

@@ -9,7 +9,7 @@
 #include "base/document.h"
 #include "base/suggest.h"
 #include "tools/ccshim/shared/ccshim.h"
-#include "tools/ccshim/shared/terminal.h"
+#include "tools/common/terminal.h"
 
 static const struct plan_calc *const calcs[] = {
 	&plan_headroom, &plan_buffer,

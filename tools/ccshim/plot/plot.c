@@ -141,11 +141,9 @@ static void name_flows(struct plot *p, char **files)
 {
 	for (unsigned i = 0; i < p->n; i++) {
 		struct plot_flow *flow = p->flow[i];
-		const char *base = strrchr(files[flow->source], '/');
 
-		base = base ? base + 1 : files[flow->source];
 		snprintf(flow->name, sizeof(flow->name), "%.40s%s%sQP %" PRIu32 "%s%s",
-			 files[1] ? base : "", files[1] ? " " : "", flow->owner,
+			 files[1] ? basename(files[flow->source]) : "", files[1] ? " " : "", flow->owner,
 			 (uint32_t)flow->id, *flow->peer ? " to " : "", flow->peer);
 	}
 }

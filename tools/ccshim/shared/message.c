@@ -8,7 +8,7 @@
 
 #include "base/units.h"
 #include "config/check_cc.h"
-#include "terminal.h"
+#include "tools/common/terminal.h"
 
 void tool_error(const char *cmd, const char *fmt, ...)
 {

@@ -9,7 +9,7 @@
 
 #include "base/suggest.h"
 #include "tools/ccshim/shared/ccshim.h"
-#include "tools/ccshim/shared/terminal.h"
+#include "tools/common/terminal.h"
 #include "tools/common/seconds.h"
 
 enum { OPT_SORT = 256, OPT_FILTER, ESCAPE = 27, BACKSPACE = 127 };
@@ -35,25 +35,6 @@ struct request {
 	struct top_view view;
 	unsigned long count;             /* 0: unlimited */
 };
-
-/* -- reading ----------------------------------------------------------------------------------- */
-
-/* The increase since the last reading, which is replaced. */
-static bool read_increase(struct stat_snapshot *s, struct stat_snapshot *last)
-{
-	struct stat_snapshot now;
-	bool ok;
-
-	stat_read(&now, 0);
-	ok = stat_copy(s, &now) == 0;
-	if (ok)
-		stat_subtract(s, last);
-	stat_free(last);
-	*last = now;
-	if (s->since_s <= 0)
-		s->since_s = 1e-9; /* the clock was set */
-	return ok;
-}
 
 /* -- the screen -------------------------------------------------------------------------------- */
 
@@ -131,7 +112,7 @@ static int run_screen(struct request *rq)
 	rq->view.colour = terminal_has_colour(stdout);
 	stat_read(&last, 0);
 	seconds_sleep(interval_s < 0.2 ? interval_s : 0.2);
-	while (more && read_increase(&s, &last)) {
+	while (more && stat_read_increase(&s, &last)) {
 		shown++;
 		more = print_page(&s, &rq->view) && shown != rq->count;
 		stat_free(&s);
@@ -151,7 +132,7 @@ static int print_pages(struct request *rq)
 	stat_read(&last, 0);
 	for (unsigned long n = 0; ok && n < (rq->count ? rq->count : 1); n++) {
 		seconds_sleep(rq->view.interval_s);
-		ok = read_increase(&s, &last);
+		ok = stat_read_increase(&s, &last);
 		if (n)
 			putchar('\n');
 		if (ok)
