@@ -88,7 +88,7 @@ static void read_interface(struct doctor_port *p, const char *root, const char *
 	p->rp = nic_read_number(sysfs, p->interface, file);
 	snprintf(path, sizeof(path), "%s/class/net/%s/statistics", sysfs, p->interface);
 	add_directory(p, DOCTOR_NETDEV, path);
-	nic_read_statistics(root, p->interface, false, add_statistic, p);
+	nic_read_statistics(root, p->interface, add_statistic, p);
 	if (doctor_read_qdisc(root, p->interface, &q)) {
 		add_counter(p, DOCTOR_QDISC, "qdisc_drops", q.drops);
 		add_counter(p, DOCTOR_QDISC, "qdisc_marks", q.marks);
