@@ -93,6 +93,8 @@ ccbench_sources = \
 	bench/ccbench/traffic/traffic.c \
 	tools/common/gnuplot.c \
 	tools/common/gnuplot.h \
+	tools/common/program.c \
+	tools/common/program.h \
 	tools/common/provider.c \
 	tools/common/provider.h
 bench_ccbench_ccbench_SOURCES = \
@@ -260,6 +262,8 @@ bench_libfabric_sim_la_SOURCES = \
 	bench/sim/fabric/watch.c \
 	tools/common/gnuplot.c \
 	tools/common/gnuplot.h \
+	tools/common/program.c \
+	tools/common/program.h \
 	tools/common/topology.c \
 	tools/common/topology.h \
 	tools/common/words.c \

@@ -45,6 +45,7 @@ tests_libtests_la_SOURCES = \
 	tools/common/human.c \
 	tools/common/json_read.c \
 	tools/common/preload_list.c \
+	tools/common/program.c \
 	tools/common/seconds.c \
 	tools/common/topology.c \
 	tools/common/words.c \

@@ -96,8 +96,6 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/stat/subuid.h \
 	tools/ccshim/shared/children.c \
 	tools/ccshim/shared/children.h \
-	tools/common/terminal.c \
-	tools/common/terminal.h \
 	tools/ccshim/top/top.c \
 	tools/ccshim/top/top.h \
 	tools/ccshim/top/top_page.c \
@@ -117,6 +115,8 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/common/json_read.h \
 	tools/common/preload_list.c \
 	tools/common/preload_list.h \
+	tools/common/program.c \
+	tools/common/program.h \
 	tools/common/provider.c \
 	tools/common/provider.h \
 	tools/common/qdisc_stats.c \
@@ -125,6 +125,8 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/common/seconds.h \
 	tools/common/slurp.c \
 	tools/common/slurp.h \
+	tools/common/terminal.c \
+	tools/common/terminal.h \
 	tools/common/topology.c \
 	tools/common/topology.h \
 	tools/common/words.c \
@@ -159,12 +161,14 @@ tools_ccshim_ccshim_serve_SOURCES = \
 	tools/ccshim/stat/subuid.h \
 	tools/ccshim/shared/children.c \
 	tools/ccshim/shared/children.h \
-	tools/common/terminal.c \
-	tools/common/terminal.h \
 	tools/common/ask_agent.c \
 	tools/common/ask_agent.h \
+	tools/common/program.c \
+	tools/common/program.h \
 	tools/common/seconds.c \
-	tools/common/seconds.h
+	tools/common/seconds.h \
+	tools/common/terminal.c \
+	tools/common/terminal.h
 nodist_tools_ccshim_ccshim_serve_SOURCES = tools/ccshim/serve/serve_files.c
 tools_ccshim_ccshim_serve_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(MICROHTTPD_CFLAGS)
 tools_ccshim_ccshim_serve_LDADD = libccs-core.la $(MICROHTTPD_LIBS)

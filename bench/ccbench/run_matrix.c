@@ -189,7 +189,7 @@ static int measure_base(struct results *to, const struct options *o)
 /* A run whose flows fail also yields a verdict; a run without results ends the matrix. */
 static int run_all(struct matrix *m, const struct options *o)
 {
-	struct results to = { NULL };
+	struct results to = { .row = NULL };
 	int status = measure_base(&to, o);
 
 	m->base_us = to.base_us;

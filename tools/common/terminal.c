@@ -69,7 +69,8 @@ static void print_line(FILE *out, const char *lead, char *line, size_t width)
 	fprintf(out, "%s\n", line);
 }
 
-static void print_wrapped(FILE *out, size_t width, const char *lead, const char *fmt, va_list ap)
+static void __attribute__((format(printf, 4, 0)))
+print_wrapped(FILE *out, size_t width, const char *lead, const char *fmt, va_list ap)
 {
 	char *line;
 
