@@ -16,30 +16,24 @@ bench_libbench_la_SOURCES = \
 	bench/ccbench/matrix/verdict.h \
 	bench/ccbench/scenario/opts.c \
 	bench/ccbench/scenario/opts.h \
-	bench/ccbench/place/spawn.c \
-	bench/ccbench/place/spawn.h \
+	bench/ccbench/place/preload.c \
+	bench/ccbench/place/preload.h \
 	bench/ccbench/traffic/xchg.c \
 	bench/ccbench/traffic/xchg.h \
 	bench/common/jobs.c \
 	bench/common/jobs.h \
 	bench/common/progress.c \
 	bench/common/progress.h \
-	bench/ccbench/scenario/repeats.c \
-	bench/ccbench/scenario/repeats.h \
-	bench/ccbench/result/converge.c \
-	bench/ccbench/result/converge.h \
+	bench/ccbench/result/shares.c \
+	bench/ccbench/result/shares.h \
 	bench/ccbench/traffic/curve.c \
 	bench/ccbench/traffic/curve.h \
-	bench/ccbench/result/fairness.c \
-	bench/ccbench/result/fairness.h \
 	bench/ccbench/scenario/figures.c \
 	bench/ccbench/scenario/figures.h \
-	bench/ccbench/result/jsoncopy.c \
-	bench/ccbench/result/jsoncopy.h \
 	bench/ccbench/result/slowdown.c \
 	bench/ccbench/result/slowdown.h \
-	bench/common/slurp.c \
-	bench/common/slurp.h \
+	tools/common/slurp.c \
+	tools/common/slurp.h \
 	bench/ccbench/scenario/scenario.c \
 	bench/ccbench/scenario/scenario.h \
 	bench/ccbench/scenario/settings.c \
@@ -53,7 +47,7 @@ bench_libbench_la_SOURCES = \
 	bench/ccbench/traffic/qdisc.h \
 	bench/common/sizes.c \
 	bench/common/sizes.h \
-	bench/ccbench/scenario/usage.c \
+	bench/ccbench/scenario/title.c \
 	bench/common/clock.h \
 	bench/common/rng.h \
 	tools/common/human.c \
@@ -65,7 +59,9 @@ bench_libbench_la_SOURCES = \
 	tools/common/preload_list.c \
 	tools/common/preload_list.h \
 	tools/common/qdisc_stats.c \
-	tools/common/qdisc_stats.h
+	tools/common/qdisc_stats.h \
+	tools/common/terminal.c \
+	tools/common/terminal.h
 bench_libbench_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 bench_libbench_la_LIBADD = libccs-agent.la libccs-core.la -lm
 
@@ -97,11 +93,13 @@ ccbench_sources = \
 	bench/ccbench/traffic/traffic.c \
 	tools/common/gnuplot.c \
 	tools/common/gnuplot.h \
+	tools/common/program.c \
+	tools/common/program.h \
 	tools/common/provider.c \
 	tools/common/provider.h
 bench_ccbench_ccbench_SOURCES = \
 	bench/ccbench/main.c \
-	bench/ccbench/matrix/matrix.c \
+	bench/ccbench/run_matrix.c \
 	bench/ccbench/matrix/matrix.h \
 	bench/ccbench/matrix/print.c \
 	$(ccbench_sources)
@@ -135,6 +133,7 @@ EXTRA_DIST += bench/scripts/collectives
 noinst_PROGRAMS += bench/micro/engine
 bench_micro_engine_SOURCES = \
 	bench/common/clock.h \
+	bench/micro/counter.h \
 	bench/micro/engine.c \
 	bench/common/rng.h
 bench_micro_engine_LDADD = libccs-core.la
@@ -147,30 +146,20 @@ bench_grid_grid_SOURCES = \
 	bench/grid/grid_conf.c \
 	bench/grid/grid_fabric.c \
 	bench/grid/grid_judge.c \
-	bench/grid/grid_lab.c \
 	bench/grid/grid_print.c \
 	bench/grid/grid_rows.c \
 	bench/grid/grid_run.c
 bench_grid_grid_LDADD = bench/sim/libstar.la bench/libfabric-sim.la bench/libbench.la
-EXTRA_DIST += bench/scripts/grid-lab
 
 # Cost of host agents per mark and per CNP; for developers, not installed.
 noinst_PROGRAMS += bench/micro/marks
-bench_micro_marks_SOURCES = bench/micro/agents.c bench/micro/agents.h bench/micro/marks.c
-bench_micro_marks_LDADD = libccs-agent.la libccs-core.la -lpthread
-
-# The time to a lease under a flood of messages without the key; likewise.
-noinst_PROGRAMS += bench/micro/leases
-bench_micro_leases_SOURCES = \
+bench_micro_marks_SOURCES = \
 	bench/micro/agents.c \
 	bench/micro/agents.h \
-	bench/micro/leases.c \
-	tools/ccshimd/auth.c \
-	tools/ccshimd/auth.h \
-	tools/ccshimd/key_file.c \
-	tools/ccshimd/key_file.h
-bench_micro_leases_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(SODIUM_CFLAGS)
-bench_micro_leases_LDADD = libccs-agent.la libccs-core.la $(SODIUM_LIBS) -lpthread
+	bench/micro/marks.c \
+	tools/common/seconds.c \
+	tools/common/seconds.h
+bench_micro_marks_LDADD = libccs-agent.la libccs-core.la -lpthread
 
 # Memory and CPU time of queue pairs; likewise.
 noinst_PROGRAMS += bench/micro/qps
@@ -182,6 +171,7 @@ bench_micro_qps_LDADD = $(VERBS_LIBS)
 noinst_PROGRAMS += bench/micro/overhead
 bench_micro_overhead_SOURCES = \
 	bench/common/clock.h \
+	bench/micro/counter.h \
 	bench/micro/load.c \
 	bench/micro/load.h \
 	bench/micro/overhead.c
@@ -273,6 +263,8 @@ bench_libfabric_sim_la_SOURCES = \
 	bench/sim/fabric/watch.c \
 	tools/common/gnuplot.c \
 	tools/common/gnuplot.h \
+	tools/common/program.c \
+	tools/common/program.h \
 	tools/common/topology.c \
 	tools/common/topology.h \
 	tools/common/words.c \

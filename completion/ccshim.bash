@@ -139,14 +139,14 @@ _ccshim_check() {
 	fi
 	for ((i = 2; i < COMP_CWORD; i++)); do # words after the command belong to it
 		case ${COMP_WORDS[i]} in
-		--root | --priority | --interval | -[armtoc]) ((i++)) ;;
+		--root | --priority | -[armtoc]) ((i++)) ;;
 		--cc | --max-rate | --mode | --trace | --option | --config) ((i++)) ;;
 		-*) ;;
 		*) COMPREPLY=($(compgen -f -- "$word")); return ;;
 		esac
 	done
 	case $word in
-	-*) COMPREPLY=($(compgen -W "-a -r -m -t -o -c --cc --max-rate --mode --trace --option --config --help --fabric --priority --interval --json --root
+	-*) COMPREPLY=($(compgen -W "-a -r -m -t -o -c --cc --max-rate --mode --trace --option --config --help --fabric --priority --json --root
 		-h" -- "$word")) ;;
 	*) COMPREPLY=($(compgen -c -- "$word")) ;;
 	esac

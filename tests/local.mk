@@ -34,7 +34,7 @@ tests_libtests_la_SOURCES = \
 	tools/ccshim/stat/stat_delta.c \
 	tools/ccshim/stat/stat_files.c \
 	tools/ccshim/stat/stat_limit.c \
-	tools/ccshim/shared/terminal.c \
+	tools/common/terminal.c \
 	tools/ccshim/top/top_page.c \
 	tools/ccshim/top/top_rows.c \
 	tools/ccshimd/auth.c \
@@ -45,6 +45,7 @@ tests_libtests_la_SOURCES = \
 	tools/common/human.c \
 	tools/common/json_read.c \
 	tools/common/preload_list.c \
+	tools/common/program.c \
 	tools/common/seconds.c \
 	tools/common/topology.c \
 	tools/common/words.c \

@@ -53,7 +53,6 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/plan/plan_options.c \
 	tools/ccshim/plan/plan_qos.c \
 	tools/ccshim/plan/plan_qos.h \
-	tools/ccshim/plan/plan_qos_sonic.c \
 	tools/ccshim/plan/plan_qos_tc.c \
 	tools/ccshim/plot/plot.c \
 	tools/ccshim/plot/plot.h \
@@ -97,8 +96,6 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/stat/subuid.h \
 	tools/ccshim/shared/children.c \
 	tools/ccshim/shared/children.h \
-	tools/ccshim/shared/terminal.c \
-	tools/ccshim/shared/terminal.h \
 	tools/ccshim/top/top.c \
 	tools/ccshim/top/top.h \
 	tools/ccshim/top/top_page.c \
@@ -118,12 +115,18 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/common/json_read.h \
 	tools/common/preload_list.c \
 	tools/common/preload_list.h \
+	tools/common/program.c \
+	tools/common/program.h \
 	tools/common/provider.c \
 	tools/common/provider.h \
 	tools/common/qdisc_stats.c \
 	tools/common/qdisc_stats.h \
 	tools/common/seconds.c \
 	tools/common/seconds.h \
+	tools/common/slurp.c \
+	tools/common/slurp.h \
+	tools/common/terminal.c \
+	tools/common/terminal.h \
 	tools/common/topology.c \
 	tools/common/topology.h \
 	tools/common/words.c \
@@ -158,12 +161,14 @@ tools_ccshim_ccshim_serve_SOURCES = \
 	tools/ccshim/stat/subuid.h \
 	tools/ccshim/shared/children.c \
 	tools/ccshim/shared/children.h \
-	tools/ccshim/shared/terminal.c \
-	tools/ccshim/shared/terminal.h \
 	tools/common/ask_agent.c \
 	tools/common/ask_agent.h \
+	tools/common/program.c \
+	tools/common/program.h \
 	tools/common/seconds.c \
-	tools/common/seconds.h
+	tools/common/seconds.h \
+	tools/common/terminal.c \
+	tools/common/terminal.h
 nodist_tools_ccshim_ccshim_serve_SOURCES = tools/ccshim/serve/serve_files.c
 tools_ccshim_ccshim_serve_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(MICROHTTPD_CFLAGS)
 tools_ccshim_ccshim_serve_LDADD = libccs-core.la $(MICROHTTPD_LIBS)

@@ -13,8 +13,8 @@
 #include "bench/common/interrupt.h"
 #include "bench/common/progress.h"
 #include "bench/ccbench/result/report.h"
-#include "bench/common/slurp.h"
-#include "bench/ccbench/place/spawn.h"
+#include "tools/common/slurp.h"
+#include "bench/ccbench/place/preload.h"
 #include "bench/common/writable.h"
 
 enum { FAILED = 1, USAGE = 2 }; /* exit statuses */
@@ -30,6 +30,8 @@ struct bench {
 	bool *reported;
 	struct unloaded unloaded[MAX_HOSTS];
 	bool calibrated;
+	bench_reports *reports;  /* NULL: print and write the results */
+	void *arg;
 };
 
 static int report_error(int status, const char *what, const char *why)
@@ -276,7 +278,7 @@ static int run_setting(struct bench *b, unsigned setting, unsigned repeat)
 		 human_rate(b->report[at].goodput, rate, sizeof(rate)));
 	progress(b, at, done);
 	failed = flow_errors(&b->report[at]);
-	if (b->o->repeat == 1)
+	if (b->o->repeat == 1 && !b->reports)
 		table_run(&b->report[at]);
 	fflush(stdout);
 	return failed;
@@ -320,6 +322,15 @@ static int calibrate(struct bench *b)
 	return status;
 }
 
+/* Print all results, and write the files. */
+static int show_results(struct bench *b)
+{
+	table_compare(b->report, b->o->cc.n, b->o->repeat);
+	if (b->calibrated)
+		table_slowdown(b->report, b->o->cc.n);
+	return write_results(b);
+}
+
 static int run_all(struct bench *b)
 {
 	const struct opts *o = b->o;
@@ -335,10 +346,11 @@ static int run_all(struct bench *b)
 		status |= failed;
 	}
 	report_compare(b->report, o->cc.n, o->repeat);
-	table_compare(b->report, o->cc.n, o->repeat);
-	if (b->calibrated)
-		table_slowdown(b->report, o->cc.n);
-	failed = write_results(b);
+	if (b->reports) {
+		b->reports(b->arg, b->report, b->calibrated ? b->unloaded : NULL);
+		return status;
+	}
+	failed = show_results(b);
 	return failed ? failed : status;
 }
 
@@ -390,9 +402,9 @@ static void release(struct bench *b)
 }
 
 int bench_run(const struct opts *o, struct place *(*make)(const char *preload, const char *dir),
-	      const char *preload)
+	      const char *preload, bench_reports *reports, void *arg)
 {
-	struct bench b = { .o = o };
+	struct bench b = { .o = o, .reports = reports, .arg = arg };
 	char dir[PATH_MAX];
 	int status;
 
@@ -400,14 +412,23 @@ int bench_run(const struct opts *o, struct place *(*make)(const char *preload, c
 		return report_error(FAILED, dir, strerror(errno));
 	b.place = make(preload, dir);
 	status = b.place ? allocate(&b) : report_error(FAILED, dir, "no memory");
-	interrupt_setup();
-	if (!status)
+	if (!status && !reports)
 		status = check_results(&b);
 	if (!status)
 		status = run_all(&b);
 	release(&b);
 	rmdir(dir);
 	return status;
+}
+
+int bench_prepare(const struct opts *o, char *preload, size_t len)
+{
+	const int status = bench_preload(o, preload, len);
+
+	if (status || check_devices(o))
+		return status ? status : USAGE;
+	warn_of_preload(o);
+	return 0;
 }
 
 int bench_main(int argc, char **argv)
@@ -426,9 +447,9 @@ int bench_main(int argc, char **argv)
 	case OPTS_OK:
 		break;
 	}
-	status = bench_preload(&o, preload, sizeof(preload));
-	if (status || (status = check_devices(&o)))
+	status = bench_prepare(&o, preload, sizeof(preload));
+	if (status)
 		return status;
-	warn_of_preload(&o);
-	return bench_run(&o, place_local, preload);
+	interrupt_setup();
+	return bench_run(&o, place_local, preload, NULL, NULL);
 }

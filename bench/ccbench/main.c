@@ -6,7 +6,6 @@
 
 #include "base/suggest.h"
 #include "bench.h"
-#include "bench/ccbench/matrix/matrix.h"
 #include "bench/ccbench/scenario/scenario.h"
 #include "bench/ccbench/traffic/worker.h"
 

@@ -73,7 +73,8 @@ static int run_rank(int rank, int ranks, int argc, char **argv)
 		return worst;
 	if (rank)
 		return run_agent_rank(preload);
-	status = bench_run(&o, place_mpi, preload);
+	interrupt_setup();
+	status = bench_run(&o, place_mpi, preload, NULL, NULL);
 	place_mpi_end(ranks);
 	return status;
 }
@@ -82,7 +83,7 @@ int main(int argc, char **argv)
 {
 	int rank, ranks, status;
 
-	if (argc > 1 && !strcmp(argv[1], "worker")) /* internal: see place/spawn.c */
+	if (argc > 1 && !strcmp(argv[1], "worker")) /* internal: see place/local.c */
 		return worker_main(argc - 1, argv + 1);
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);

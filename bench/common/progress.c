@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "tools/common/terminal.h"
 
 #define WIDTH 30u
 
@@ -30,13 +31,6 @@ char *progress_fill(char *buf, unsigned width, double fraction)
 	memset(buf + 1 + full, '.', width - full);
 	memcpy(buf + 1 + width, "]", 2);
 	return buf;
-}
-
-int terminal_columns(int fd)
-{
-	struct winsize size;
-
-	return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
 /* Erase the bar, so that the shell's prompt begins a line, and end as without a handler. */
@@ -65,6 +59,7 @@ static void handle_signals(void)
 
 void progress_bar(unsigned i, unsigned n, const char *what, double fraction)
 {
+	const size_t columns = terminal_width(stderr);
 	char bar[WIDTH + 3], line[WIDTH + 128];
 
 	if (!drawer)
@@ -72,7 +67,7 @@ void progress_bar(unsigned i, unsigned n, const char *what, double fraction)
 	snprintf(line, sizeof(line), "%s run %u of %u, %.40s",
 		 progress_fill(bar, WIDTH, (i + fraction) / n), i + 1, n, what);
 	/* A line that wraps could not be drawn over. */
-	fprintf(stderr, "\r%.*s\033[K", terminal_columns(STDERR_FILENO) - 1, line);
+	fprintf(stderr, "\r%.*s\033[K", columns ? (int)columns - 1 : 79, line);
 	drawn = true;
 }
 

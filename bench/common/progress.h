@@ -7,9 +7,6 @@
 /* Is stderr a terminal? */
 bool progress_watched(void);
 
-/* The width of the terminal at fd; 80 if fd is not a terminal. */
-int terminal_columns(int fd);
-
 /* Draw the bar, or redraw it in place: a fraction of run i of n is done. If a signal without a handler
  * ends the process, the bar is erased first. */
 void progress_bar(unsigned i, unsigned n, const char *what, double fraction);

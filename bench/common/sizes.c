@@ -83,10 +83,3 @@ double sizes_mean(enum sizes s, uint64_t fixed)
 		       (c->p[i].percent - c->p[i - 1].percent) / 100;
 	return c->p ? sum : (double)fixed;
 }
-
-uint64_t sizes_max(enum sizes s, uint64_t fixed)
-{
-	if (s == SIZES_LADDER)
-		return sizes_ladder[LADDER_STEPS - 1];
-	return cdfs[s].p ? (uint64_t)cdfs[s].p[cdfs[s].n - 1].bytes : fixed;
-}

@@ -18,9 +18,6 @@ uint64_t sizes_next(enum sizes s, uint64_t fixed, uint64_t n, struct rng *rng);
 /* Mean size, bytes. */
 double sizes_mean(enum sizes s, uint64_t fixed);
 
-/* Largest size, bytes. */
-uint64_t sizes_max(enum sizes s, uint64_t fixed);
-
 /* The ladder's steps, from the smallest. */
 #define LADDER_STEPS 7
 extern const uint64_t sizes_ladder[LADDER_STEPS];

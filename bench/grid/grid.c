@@ -17,7 +17,7 @@ enum { CONTENDERS_MAX = 16 };
 static const char usage[] =
 	"usage: grid [--sample] [--only REGEX] [--cc CC]... [--as AIMS] [--seed N]\n"
 	"            [--length N] [--jobs N] [--worst N] [--json FILE]\n"
-	"            [--bounds FILE] [--list | --commands | --figures FILE]\n"
+	"            [--bounds FILE] [--list]\n"
 	"\n"
 	"Runs every algorithm with default parameters in the simulator: over\n"
 	"links of 100 Mb/s to 400 Gb/s, hosts up to ten times faster than the bottleneck,\n"
@@ -45,8 +45,6 @@ static const char usage[] =
 	"                jain98, queue4, queue2, drops, victim, settle or operation, or\n"
 	"                \"any\" of the aims; what was not run holds\n"
 	"  --list        print the rows' names and run nothing\n"
-	"  --commands    print what bench/scripts/grid-lab is to run for them in the lab\n"
-	"  --figures FILE  its figures, instead of the simulator's\n"
 	"\n"
 	"A row's name is what is not default: the pattern and its hosts (x queue pairs of\n"
 	"each), the bottleneck's rate, \"nic\" the hosts' rate (default: the same), \"rtt\"\n"
@@ -90,10 +88,10 @@ static const char usage[] =
 	"or a whole SEND of each flow exceeds the queue, nothing is.\n";
 
 struct options {
-	const char *only, *as, *json, *bounds, *figures, *cc[CONTENDERS_MAX];
+	const char *only, *as, *json, *bounds, *cc[CONTENDERS_MAX];
 	unsigned ccs, length, jobs, worst;
 	uint64_t seed;
-	bool sample, list, commands;
+	bool sample, list;
 };
 
 static void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
@@ -144,8 +142,6 @@ static void parse_option(struct options *o, int option)
 	case 'b': o->bounds = optarg; break;
 	case 'S': o->sample = true; break;
 	case 'l': o->list = true; break;
-	case 'C': o->commands = true; break;
-	case 'f': o->figures = optarg; break;
 	case 'h': fputs(usage, stdout); exit(0);
 	default: exit(2); /* getopt has said why */
 	}
@@ -158,8 +154,7 @@ static void parse(struct options *o, int argc, char **argv)
 		{ "as", 1, 0, 'a' }, { "seed", 1, 0, 's' }, { "jobs", 1, 0, 'j' },
 		{ "length", 1, 0, 'L' },
 		{ "worst", 1, 0, 'w' }, { "json", 1, 0, 'J' }, { "bounds", 1, 0, 'b' },
-		{ "list", 0, 0, 'l' }, { "commands", 0, 0, 'C' }, { "figures", 1, 0, 'f' },
-		{ "help", 0, 0, 'h' }, { 0 }
+		{ "list", 0, 0, 'l' }, { "help", 0, 0, 'h' }, { 0 }
 	};
 	const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
@@ -226,10 +221,8 @@ static void make_outcomes(struct grid *g, const struct options *o)
 	struct outcome *out = jobs_shared((size_t)g->scenarios * g->contenders, sizeof(*out));
 
 	g->outcome = out;
-	if (!o->figures && !grid_run(g, out, o->jobs))
+	if (!grid_run(g, out, o->jobs))
 		exit(1);
-	if (o->figures && grid_figures(g, out, o->figures))
-		exit(2);
 }
 
 static void print_rows(const struct grid *g)
@@ -262,8 +255,8 @@ int main(int argc, char **argv)
 	g.length = o.length;
 	g.scenarios = choose_scenarios(&o, scenario);
 	g.contenders = choose_contenders(&o, contender);
-	if (o.list || o.commands) {
-		(o.list ? print_rows : grid_lab)(&g);
+	if (o.list) {
+		print_rows(&g);
 		return 0;
 	}
 	make_outcomes(&g, &o);

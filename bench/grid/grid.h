@@ -118,12 +118,6 @@ bool grid_run(const struct grid *g, struct outcome *out, unsigned processes);
 void grid_print(const struct grid *g, unsigned worst);
 bool grid_json(const struct grid *g, FILE *f);
 
-/* Print, for each row that the lab can run, its name and the arguments of the lab and of ccbench. */
-void grid_lab(const struct grid *g);
-
-/* Outcomes from a file of lines that bench/scripts/grid-lab wrote. 0, or -1 after a sentence. */
-int grid_figures(const struct grid *g, struct outcome *all, const char *path);
-
 /* Rows by which each contender misses each; [MISSES]: any of its aims. */
 void grid_count(const struct grid *g, unsigned contender, unsigned count[MISSES + 1]);
 

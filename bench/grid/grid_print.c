@@ -10,8 +10,6 @@
 
 static void print_counts(const struct grid *g, unsigned contender)
 {
-	static const enum miss order[] = { UTIL_95, UTIL_96, JAIN_90, JAIN_95, JAIN_98, QUEUE_4,
-					   QUEUE_2, DROPS, VICTIM, SETTLE, OPERATION };
 	const struct contender *c = &g->contender[contender];
 	unsigned count[MISSES + 1], run = 0;
 
@@ -19,8 +17,8 @@ static void print_counts(const struct grid *g, unsigned contender)
 		run += g->outcome[i * g->contenders + contender].done && !grid_forbidden(g->scenario[i]);
 	grid_count(g, contender, count);
 	printf("%-18.18s %4u %4u", c->cc, run, count[MISSES]);
-	for (unsigned i = 0; i < sizeof(order) / sizeof(*order); i++)
-		printf(" %*u%c", i == 6 ? 5 : 3, count[order[i]], c->aims >> order[i] & 1 ? '*' : ' ');
+	for (enum miss m = 0; m < MISSES; m++)
+		printf(" %*u%c", m == QUEUE_2 ? 5 : 3, count[m], c->aims >> m & 1 ? '*' : ' ');
 	putchar('\n');
 }
 

@@ -1,25 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Measures the cost of the engine: an algorithm's update, the gate, the timer wheel, a flow. */
 #include <getopt.h>
-#include <linux/perf_event.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#include "base/json.h"
 #include "base/timer_wheel.h"
 #include "bench/common/clock.h"
 #include "bench/common/rng.h"
+#include "counter.h"
 #include "feedback/shm_path.h"
 #include "flow/send_queue.h"
 
 enum { ACKS = 64, HOPS = 2, ROWS_MAX = 64 };
 
 static const char usage[] =
-	"usage: engine [--json] [--quick]\n"
+	"usage: engine [--quick]\n"
 	"Measure what the engine costs, per event: the best of 7 rounds; with --quick one\n"
 	"round of a twentieth.\n"
 	"\n"
@@ -57,26 +54,6 @@ static double below(struct rng *rng, unsigned n)
 	return rng_unit(rng) * n;
 }
 
-static void open_counter(void)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_HARDWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_HW_INSTRUCTIONS,
-		.exclude_kernel = 1,
-		.exclude_hv = 1,
-	};
-
-	counter = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-}
-
-static double read_counter(void)
-{
-	uint64_t n;
-
-	return counter >= 0 && read(counter, &n, sizeof(n)) == sizeof(n) ? (double)n : NAN;
-}
-
 /* run() processes n events; the first round warms up. */
 static void add_row(struct row row, void (*run)(void *arg, unsigned n), void *arg, unsigned n)
 {
@@ -84,14 +61,14 @@ static void add_row(struct row row, void (*run)(void *arg, unsigned n), void *ar
 	if (rounds == 1)
 		n /= 20;
 	for (unsigned round = 0; round <= rounds; round++) {
-		const double instructions = read_counter();
+		const double instructions = counter_read(counter);
 		const int64_t start = now_ns();
 
 		run(arg, n);
 		if (!round)
 			continue;
 		row.ns = fmin(row.ns, (double)(now_ns() - start) / n);
-		row.instructions = fmin(row.instructions, (read_counter() - instructions) / n);
+		row.instructions = fmin(row.instructions, (counter_read(counter) - instructions) / n);
 	}
 	if (isinf(row.instructions))
 		row.instructions = NAN;
@@ -369,50 +346,20 @@ static void print_table(void)
 	       sizeof(struct ccs_flow), sizeof(struct ccs_flow) + sizeof(struct ccs_hist));
 }
 
-static bool print_json(void)
-{
-	struct ccs_json j;
-
-	ccs_json_start(&j, stdout);
-	ccs_json_object(&j, NULL);
-	ccs_json_uint(&j, "idle_flow_bytes", sizeof(struct ccs_flow));
-	ccs_json_uint(&j, "histogram_bytes", sizeof(struct ccs_hist));
-	ccs_json_array(&j, "rows");
-	for (unsigned i = 0; i < row_count; i++) {
-		const struct row *r = &rows[i];
-
-		ccs_json_object(&j, NULL);
-		ccs_json_str(&j, "kind", r->kind);
-		ccs_json_str(&j, "algorithm", r->name);
-		ccs_json_str(&j, "variant", r->variant);
-		ccs_json_uint(&j, "flows", r->flows);
-		ccs_json_bool(&j, "scattered", r->scattered);
-		ccs_json_num(&j, "instructions", r->instructions);
-		ccs_json_num(&j, "ns", r->ns);
-		ccs_json_end(&j);
-	}
-	return ccs_json_finish(&j);
-}
-
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "json", no_argument, NULL, 'j' }, { "quick", no_argument, NULL, 'q' },
-		{ "help", no_argument, NULL, 'h' }, { 0 },
+		{ "quick", no_argument, NULL, 'q' }, { "help", no_argument, NULL, 'h' }, { 0 },
 	};
-	bool json = false;
 
 	for (int opt; (opt = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
-		if (opt == 'j') {
-			json = true;
-		} else if (opt == 'q') {
-			rounds = 1;
-		} else {
+		if (opt != 'q') {
 			fputs(usage, opt == 'h' ? stdout : stderr);
 			return opt == 'h' ? 0 : 2;
 		}
+		rounds = 1;
 	}
-	open_counter();
+	counter = counter_open();
 	for (unsigned i = 0; ccs_cc_all[i]; i++)
 		bench_algorithm(ccs_cc_all[i]);
 	bench_flow();
@@ -421,8 +368,6 @@ int main(int argc, char **argv)
 	bench_wheel(100000, false);
 	bench_wheel(100000, true);
 	bench_record();
-	if (json)
-		return !print_json();
 	print_table();
 	return 0;
 }

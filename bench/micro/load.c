@@ -3,17 +3,14 @@
 #include "load.h"
 
 #include <infiniband/verbs.h>
-#include <linux/perf_event.h>
-#include <math.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "bench/common/clock.h"
+#include "counter.h"
 
 enum { LIST_MAX = 32, DEPTH = 64, RING = 256 };
 
@@ -179,24 +176,6 @@ static struct ibv_pd *open_first(void)
 	return pd;
 }
 
-static int open_counter(void)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_HARDWARE, .size = sizeof(attr),
-		.config = PERF_COUNT_HW_INSTRUCTIONS,
-		.exclude_kernel = 1, .exclude_hv = 1, .inherit = 1,
-	};
-
-	return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-}
-
-static double count(int counter)
-{
-	uint64_t n;
-
-	return counter >= 0 && read(counter, &n, sizeof(n)) == sizeof(n) ? (double)n : NAN;
-}
-
 /* CPU time of all threads of this process, which include the shim's. */
 static double cpu_ns(void)
 {
@@ -210,7 +189,7 @@ struct cost load_run(const struct load *l)
 {
 	struct worker *worker = aligned_alloc(64, l->threads * sizeof(*worker));
 	struct ibv_pd *pd = open_first();
-	const int counter = open_counter();
+	const int counter = counter_open();
 	pthread_barrier_t start;
 	struct cost before;
 	uint64_t wrs = 0;
@@ -225,12 +204,12 @@ struct cost load_run(const struct load *l)
 			fail("no thread");
 	}
 	pthread_barrier_wait(&start); /* all are warm */
-	before = (struct cost){ cpu_ns(), count(counter) };
+	before = (struct cost){ cpu_ns(), counter_read(counter) };
 	pthread_barrier_wait(&start);
 	for (unsigned i = 0; i < l->threads; i++) {
 		pthread_join(worker[i].thread, NULL);
 		wrs += worker[i].wrs;
 	}
 	return (struct cost){ (cpu_ns() - before.ns) / (double)wrs,
-			      (count(counter) - before.instructions) / (double)wrs };
+			      (counter_read(counter) - before.instructions) / (double)wrs };
 }

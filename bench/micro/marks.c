@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 #include "agent/capture.h"
-#include "agent/host/live_qps.h"
 #include "agents.h"
+#include "tools/common/seconds.h"
 
 enum { RP, NP, AGENTS, BATCH = 20, ROCE = 4791 };
 
@@ -41,27 +41,12 @@ static uint32_t flows;
 static uint64_t late;                    /* marks that the last row did not process in time */
 static int agents_nice;
 
-static double seconds_of(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 static double cpu_of(int i)
 {
 	clockid_t clock;
 
 	bench_check(pthread_getcpuclockid(thread[i], &clock) == 0, "pthread_getcpuclockid");
-	return seconds_of(clock);
-}
-
-static void sleep_seconds(double s)
-{
-	const struct timespec t = { (time_t)s, (long)((s - (double)(time_t)s) * 1e9) };
-
-	nanosleep(&t, NULL);
+	return seconds_now(clock);
 }
 
 /* -- agents, and a client ----------------------------------------------------------- */
@@ -74,16 +59,7 @@ static void *run_agent(void *a)
 	return NULL;
 }
 
-/* The kernel knows no queue pairs of these packets: what is measured is all but its answer. */
-static int answer_live(void *arg, uint32_t qpn, char device[64])
-{
-	(void)arg;
-	(void)qpn;
-	device[0] = '\0';
-	return 0;
-}
-
-static void start_agent(int i, uint64_t interval_ns, bool checked)
+static void start_agent(int i, uint64_t interval_ns)
 {
 	char err[512];
 
@@ -94,7 +70,6 @@ static void start_agent(int i, uint64_t interval_ns, bool checked)
 	config[i].naddresses = 1;
 	config[i].capture = i == NP;
 	config[i].interval_ns = interval_ns;
-	config[i].check_qp = checked ? answer_live : NULL;
 	agent[i] = ccs_agent_open(&config[i], err, sizeof(err));
 	if (!agent[i])
 		bench_fail(err);
@@ -120,7 +95,7 @@ static int connect_client(void)
 	for (uint32_t slot = 0; slot < flows; slot++)
 		bench_add(fd, address[RP], address[NP], slot);
 	while (!page->path[atomic_load(&page->slot[0].path) - 1].last_seen_ns)
-		sleep_seconds(0.01);
+		seconds_sleep(0.01);
 	return fd;
 }
 
@@ -142,7 +117,7 @@ static uint64_t send_marks(double seconds, double rate)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(ROCE) };
 	const int sink = bound_socket(address[NP], ROCE), fd = bound_socket(address[RP], 0);
-	const double since = seconds_of(CLOCK_MONOTONIC);
+	const double since = seconds_now(CLOCK_MONOTONIC);
 	uint8_t packet[BATCH][24] = { 0 };
 	struct mmsghdr h[BATCH] = { 0 };
 	struct iovec iov[BATCH];
@@ -164,8 +139,8 @@ static uint64_t send_marks(double seconds, double rate)
 		bench_check(sendmmsg(fd, h, BATCH, 0) == BATCH, "sendmmsg");
 		sent += BATCH;
 		due += BATCH / rate;
-		if (due > seconds_of(CLOCK_MONOTONIC))
-			sleep_seconds(due - seconds_of(CLOCK_MONOTONIC));
+		if (due > seconds_now(CLOCK_MONOTONIC))
+			seconds_sleep(due - seconds_now(CLOCK_MONOTONIC));
 	}
 	close(fd);
 	close(sink);
@@ -198,23 +173,23 @@ static uint64_t drain_np(void)
 }
 
 /* CPU seconds of both agents, with marks or idle, and the totals of NP. */
-static struct ccs_agent_totals measure(uint64_t interval_ns, bool checked, double seconds,
-				       double rate, double cpu[AGENTS], uint64_t *sent, uint64_t *reached)
+static struct ccs_agent_totals measure(uint64_t interval_ns, double seconds, double rate,
+				       double cpu[AGENTS], uint64_t *sent, uint64_t *reached)
 {
 	struct ccs_agent_totals totals;
 	int client;
 
-	start_agent(RP, interval_ns, checked);
-	start_agent(NP, interval_ns, checked);
+	start_agent(RP, interval_ns);
+	start_agent(NP, interval_ns);
 	client = connect_client();
 	for (int i = 0; i < AGENTS; i++)
 		cpu[i] = -cpu_of(i);
 	*sent = rate > 0 ? send_marks(seconds, rate) : 0;
-	sleep_seconds(rate > 0 ? 0.3 : seconds); /* marks in flight arrive */
+	seconds_sleep(rate > 0 ? 0.3 : seconds); /* marks in flight arrive */
 	for (int i = 0; i < AGENTS; i++)
 		cpu[i] += cpu_of(i);
 	late = drain_np();
-	sleep_seconds(0.1);
+	seconds_sleep(0.1);
 	*reached = delivered();
 	close(client);
 	finish_agent(RP);
@@ -250,53 +225,25 @@ static void row(const char *name, const struct ccs_agent_totals *t, uint64_t sen
 	       100 * cpu[NP] / seconds, 100 * cpu[RP] / seconds);
 }
 
-/* CPU time of a reply of the kernel; agents request at most 2000 in a second. */
-static void print_kernel_time(void)
-{
-	enum { TIMES = 1000 };
-	struct ccs_live_qps l = { .netlink.fd = -1 };
-	const double since = seconds_of(CLOCK_MONOTONIC);
-	char device[64];
-	int error = 0;
-
-	for (uint32_t i = 0; i < TIMES; i++) {
-		error = ccs_live_qps_check(&l, i, device);
-		if (error && error != ENOENT)
-			break;
-	}
-	if (error && error != ENOENT)
-		printf("The kernel cannot answer here: %s\n", strerror(error));
-	else
-		printf("The kernel answers in %.2f us\n",
-		       (seconds_of(CLOCK_MONOTONIC) - since) / TIMES * 1e6);
-	ccs_netlink_close(&l.netlink);
-}
-
 static void measure_all(double seconds, double rate)
 {
-	double idle[AGENTS], few[AGENTS], many[AGENTS], checked[AGENTS], mark, added;
+	double idle[AGENTS], few[AGENTS], many[AGENTS], mark;
 	uint64_t sent, reached;
 	struct ccs_agent_totals t;
 
 	printf("%-22s %9s %8s %8s %9s %9s %7s %7s\n", "", "CE sent", "CE lost", "CE late",
 	       "CNPs sent", "reached", "NP %", "RP %");
-	t = measure(CCS_AGENT_INTERVAL_NS, false, seconds, 0, idle, &sent, &reached);
+	t = measure(CCS_AGENT_INTERVAL_NS, seconds, 0, idle, &sent, &reached);
 	row("nothing", &t, sent, reached, idle, seconds);
-	t = measure(3600000000000, false, seconds, rate, few, &sent, &reached);
+	t = measure(3600000000000, seconds, rate, few, &sent, &reached);
 	row("marks, a CNP a flow", &t, sent, reached, few, seconds);
 	mark = (few[NP] - idle[NP]) / (double)sent;
-	t = measure(3600000000000, true, seconds, rate, checked, &sent, &reached);
-	row("the same, QPs checked", &t, sent, reached, checked, seconds);
-	added = (checked[NP] - idle[NP]) / (double)sent - mark;
-	t = measure(CCS_AGENT_INTERVAL_NS, false, seconds, rate, many, &sent, &reached);
+	t = measure(CCS_AGENT_INTERVAL_NS, seconds, rate, many, &sent, &reached);
 	row("marks, interval 50 us", &t, sent, reached, many, seconds);
 	printf("\nCPU time: %.2f us for a marked packet at NP, %.2f us more for a CNP, %.2f us at RP\n",
 	       mark * 1e6, ((many[NP] - idle[NP]) / (double)t.ce - mark) * (double)t.ce /
 	       (double)(t.cnps_sent + !t.cnps_sent) * 1e6,
 	       (many[RP] - idle[RP]) / (double)(reached + !reached) * 1e6);
-	printf("Check of QPs: %+.2f us for a marked packet, without the kernel's answer\n",
-	       added * 1e6);
-	print_kernel_time();
 }
 
 int main(int argc, char **argv)

@@ -17,7 +17,7 @@
 #include "base/units.h"
 #include "load.h"
 #include "bench/common/progress.h"
-#include "bench/ccbench/place/spawn.h"
+#include "bench/ccbench/place/preload.h"
 
 enum { ROUNDS_MAX = 9 };
 enum { SMALL = 64, SEGMENT = 65536, SEGMENTS = 16 };

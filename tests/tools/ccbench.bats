@@ -274,12 +274,12 @@ tabled() {
 	[[ $errors == *"no/x.json: No such file or directory"* ]]
 }
 
-@test "a model of the matrix is there for each of ccfabric's, and 27 of them run here" {
+@test "the matrix has 27 of ccfabric's models" {
 	setup_bench
 	"$top_builddir/bench/ccbench/ccbench" matrix --list > list
-	grep -oE '^[A-P]-[^ ]+' "$top_srcdir/bench/ccfabric/models/ucloud.models" | diff - <(awk '{ print $1 }' list)
 	[ "$(grep -c ' hosts: ' list)" -eq 27 ]
-	[ "$(grep -c ' simulated only: needs ' list)" -eq 32 ]
+	grep -oE '^[A-P]-[^ ]+' "$top_srcdir/bench/ccfabric/models/ucloud.models" | sort > models
+	[ -z "$(awk '{ print $1 }' list | sort | comm -13 models -)" ]
 }
 
 # matrix OPTION...: on the fake device, whose times are the machine's: no verdict is bounded.
@@ -293,7 +293,7 @@ matrix() {
 	setup_bench
 	export LAB_HOSTS=4 LAB_OUT=$BATS_TEST_TMPDIR
 	out=verdicts.json
-	matrix --only '[BH]-[1jl]*'
+	matrix --only 'H-[jl]*'
 	out=$BATS_TEST_TMPDIR/verdicts.json
 	json '[.models[] | select(.run)] | map([.name, .cc]) == [["H-join-2", "none"],
 		["H-join-2", "observe"], ["H-leave", "none"], ["H-leave", "observe"]] and
@@ -303,7 +303,7 @@ matrix() {
 	json '.passed == (.models | map(select(.run)) | group_by(.cc) |
 		map({ (.[0].cc): map(select(.pass)) | length }) | add)'
 	[ "$(grep -c '^model ' table)" -eq 1 ]
-	grep -q '^B-16:1-3-switches *simulated only: needs links between switches' table
+	grep -q '^H-join-4 *5 hosts are needed, the lab has 4' table
 }
 
 @test "the matrix refuses what it cannot do" {

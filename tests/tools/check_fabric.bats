@@ -20,9 +20,6 @@ make_root() {
 	echo 1 | tee $net/ens1/ecn/roce_{np,rp}/enable/3 > one
 	echo 48 > $net/ens1/ecn/roce_np/cnp_dscp
 	printf '%s\n' 'pfc 3' 'dscp 26 3' 'dscp 48 6' > nic/ens1/dcb
-	printf '     %s\n' 'rx_prio3_pause: 1000' 'tx_prio3_pause: 50' 'rx_prio3_discards: 7' \
-		'rx_prio5_pause: 0' > nic/ens1/statistics
-	cp nic/ens1/statistics nic/ens1/statistics.later
 	cd "$BATS_TEST_TMPDIR" || return
 }
 
@@ -48,7 +45,6 @@ line() {
 	line ok trust "ens1: DSCP; 1 of them lead to priority 3"
 	line ok ecn "ens1: priority 3 sends CNPs and obeys them"
 	line ok cnp "ens1: CNPs have DSCP 48"
-	line ok pauses "ens1: 0 PAUSE frames received per second"
 	line ok fabric "rxe0, on eth0, is Soft-RoCE"
 	line warn mtu "eth0: 1500 leaves RoCE packets of 1024 bytes; set 4200 or more"
 	[ "$(grep -c . <<< "$output")" -lt 30 ]
@@ -90,43 +86,16 @@ line() {
 	line ok ecn "ens1: the driver does not show the NIC's DCQCN"
 }
 
-@test "more than five PAUSE frames a second and any discarded packet are warnings" {
-	make_root
-	printf '%s\n' 'rx_prio3_pause: 1010' 'tx_prio3_pause: 62' 'rx_prio3_discards: 8' \
-		> "$root/nic/ens1/statistics.later"
-	checks 0 --interval 2
-	line ok pauses "ens1: 5 PAUSE frames received per second"
-	line warn pauses "ens1: 6 PAUSE frames sent per second; this host takes packets too slowly"
-	line warn pauses "ens1: 0.5 packets discarded by the NIC per second; PFC does not reach the sender"
-}
-
-@test "other drivers' names of the counters are known" {
-	make_root
-	for names in "rx_pfc_ena_frames_pri3 tx_pfc_ena_frames_pri3" \
-		"rx_priority_3_xoff.nic tx_priority_3_xoff.nic"; do
-		read -r rx tx <<< "$names"
-		printf '%s\n' "$rx: 0" "$tx: 0" > "$root/nic/ens1/statistics"
-		printf '%s\n' "$rx: 7" "$tx: 9" > "$root/nic/ens1/statistics.later"
-		checks 0
-		line warn pauses "ens1: 7 PAUSE frames received per second"
-		line warn pauses "ens1: 9 PAUSE frames sent per second"
-	done
-	echo 'rx_packets: 5' | tee "$root"/nic/ens1/statistics{,.later} > unused
-	checks 0
-	line ok pauses "ens1: the driver does not count them by priority"
-}
-
 @test "JSON, a host without RoCE, and mistakes" {
 	make_root
 	checks 1 --priority 5 --json
-	jq -e '.status == "fail" and ([.checks[].check] | contains(["pfc", "trust", "ecn", "pauses"]))' \
+	jq -e '.status == "fail" and ([.checks[].check] | contains(["pfc", "trust", "ecn"]))' \
 		<<< "$output"
 	rm -r "$root/sys/class/infiniband"
 	checks 0
 	line warn fabric "no RDMA device has an Ethernet interface"
 	refused $ccshim check --fabric --priority 8
 	said "--priority: '8' is not a number from 0 to 7"
-	refused $ccshim check --fabric --interval 0
 	refused $ccshim check --fabric true
 	run2 $ccshim check --fabric
 	[ "$status" -le 1 ]

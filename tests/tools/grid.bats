@@ -105,37 +105,6 @@ grid=$top_builddir/bench/grid/grid
 	said 'missing: No such file'
 }
 
-@test "the lab gets a row's hosts, links and load, and nothing that it cannot do" {
-	"$grid" --commands --only '^incast 31 2.5g nic 10g queue 1m$' > commands
-	IFS=$'\t' read -r name lab bench first < commands
-	[ "$name" = 'incast 31 2.5g nic 10g queue 1m' ] && [ "$first" = : ]
-	[[ $lab == '--hosts 33 --rate 2500000kbit --nic 10000000kbit --queue 1024kb --delay 25us '* ]]
-	[[ $bench == 'incast --senders 31 -q 1 -s 65536 -t 16 '* ]]
-	"$grid" --commands --only '^incast 8 1g rtt 20us far 400us$' > commands
-	grep -q 'delay $((i % 2 ? 390 : 10))us' commands
-	"$grid" --commands > commands
-	[ "$(wc -l < commands)" -ge 100 ]
-	[ -z "$(cut -f 1 commands | grep -E '100g|400g|jitter|rival|slow|[+]')" ]
-}
-
-@test "the lab's figures are judged as the simulator's" {
-	printf 'incast 2 1g\t%s\n' $'none\t1\t1\t1048576\t8000\t8400\t0 0' \
-		$'swift\t.8\t.99\t9000\t60\tnull\t5 0' > figures
-	run2 "$grid" --only '^incast 2 1g$' --cc swift --cc timely --figures figures --json -
-	[ "$status" -eq 0 ]
-	jq -e '.rows | length == 1 and (.[0] | .cc == "swift" and .utilisation == .8 and .drops == 5
-		and .misses == ["util95"] and .victim_p99_us == null and .none.victim_p99_us == 8400)' <<< "$output"
-	echo nonsense > figures
-	run2 "$grid" --only '^incast 2 1g$' --figures figures
-	[ "$status" -eq 2 ]
-	said 'figures:1'
-	run2 "$top_srcdir/bench/scripts/grid-lab" --build /nowhere
-	[ "$status" -eq 2 ]
-	said 'no /nowhere/bench/grid/grid'
-	run2 "$top_srcdir/bench/scripts/grid-lab" --unknown
-	[ "$status" -eq 2 ]
-}
-
 @test "rows of ccfabric's scenarios have operations, judged beside none's" {
 	"$grid" --list | grep -E '^(collective|trunk|claims|kv) ' | cut -d ' ' -f 1 | sort | uniq -c > kinds
 	cat kinds

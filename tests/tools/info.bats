@@ -20,7 +20,7 @@ load tools.bash
 	refused $ccshim info -a --line-rate fast
 	said "line_rate: 'fast' is not a rate"
 	refused $ccshim info -a --flows 0.5
-	said "flows: '0.5'"
+	said "--flows: '0.5'"
 }
 
 @test "-v prints both versions" {

@@ -414,26 +414,14 @@ trident=(--buffer 12000k --ports 32 --flight 22.4k --beta 8)
 	is 'all(.commands[]; startswith("tc "))' true
 }
 
-@test "qos: SONiC's tables" {
-	plan qos --format sonic --dev Ethernet0
-	is '[.DSCP_TO_TC_MAP.ccshim | .["48"], .["46"], .["0"]]' '["6","5","2"]'
-	is '.QUEUE["Ethernet0|6"].scheduler' '"ccshim.first"'
-	is '.QUEUE["Ethernet0|5"].wred_profile' '"ccshim"'
-	is '.PORT_QOS_MAP.Ethernet0.pfc_enable' '"5"'
-	is '[.ACL_RULE[] | select(.L4_DST_PORT == "4793") | .DSCP, .DSCP_ACTION]' '["48","48"]'
-	is '.ACL_RULE["ccshim|RULE_4"] | [.DSCP_ACTION, .L4_DST_PORT]' '["0",null]'
-	want=$output
-	plan qos --format sonic --dev Ethernet0 --json
-	[ "$output" = "$want" ]
-}
-
 @test "qos: wrong options are refused" {
 	while IFS='|' read -r words says; do
 		# shellcheck disable=SC2086 # words
 		refused "$ccshim" plan qos $words || { echo "accepted: $words"; return 1; }
 		said "ccshim plan: $says" || { echo "in: $words"; return 1; }
 	done <<- 'END'
-		--format xml|--format: 'xml' is not table, tc or sonic
+		--format xml|--format: 'xml' is neither table nor tc
+		--format sonic|--format: 'sonic' is neither table nor tc
 		--where here|--where: 'here' is neither
 		--edge 4791:6|--edge: '4791:6' in the list has the wrong form
 		--edge 4791/64:6|--edge: '4791/64:6' in the list has the wrong form or a number that is too large

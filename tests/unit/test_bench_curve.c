@@ -26,21 +26,6 @@ static void a_message_is_spread_from_its_predecessor_to_itself(void **state)
 	assert_float_equal(curve_rate(&c, 3000, 3000), 0, 0);
 }
 
-/* A moment within a message leaves open how much of it has been sent. */
-static void a_piece_is_what_a_moment_leaves_open(void **state)
-{
-	curve_start(&c, 1000, 1);
-	assert_float_equal(curve_piece(&c, 1000), 0, 0);
-	curve_add(&c, 2000, 100);
-	curve_add(&c, 4000, 500);
-	assert_float_equal(curve_piece(&c, 500), 0, 0);
-	assert_float_equal(curve_piece(&c, 1500), 100, 0);
-	assert_float_equal(curve_piece(&c, 2000), 0, 0);
-	assert_float_equal(curve_piece(&c, 2001), 400, 0);
-	assert_float_equal(curve_piece(&c, 4000), 0, 0);
-	assert_float_equal(curve_piece(&c, 9000), 0, 0);
-}
-
 static void an_empty_flow_has_no_rate(void **state)
 {
 	curve_start(&c, 5, 1);
@@ -95,7 +80,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_message_is_spread_from_its_predecessor_to_itself),
-		cmocka_unit_test(a_piece_is_what_a_moment_leaves_open),
 		cmocka_unit_test(an_empty_flow_has_no_rate),
 		cmocka_unit_test(thinning_moves_bytes_by_the_resolution_only),
 		cmocka_unit_test(completions_at_one_instant_do_no_harm),

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/ccbench/result/fairness.h"
+#include "bench/ccbench/result/shares.h"
 #include "bench/ccbench/scenario/figures.h"
 #include "seed.h"
 

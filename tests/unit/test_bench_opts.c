@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "bench/ccbench/scenario/opts.h"
-#include "bench/ccbench/place/spawn.h"
+#include "bench/ccbench/place/preload.h"
 
 #define SECOND 1000000000ll
 #define PARSE(...) parse((const char *[]){ "incast", __VA_ARGS__, NULL })
@@ -74,7 +74,7 @@ static void units_and_letters(void **state)
 	assert_int_equal(o.warmup, SECOND / 16); /* never most of a short run */
 	assert_int_equal(PARSE("-n", "5"), OPTS_OK);
 	assert_int_equal(o.warmup, 0); /* the duration is unknown */
-	assert_int_equal(PARSE("-n", "5", "--start", "stagger", "--warmup", "10ms"), OPTS_OK);
+	assert_int_equal(PARSE("-n", "5", "--warmup", "10ms"), OPTS_OK);
 	assert_int_equal(o.warmup, SECOND / 100);
 }
 
@@ -163,7 +163,7 @@ static void wrong_ones_are_named(void **state)
 		{ "-q", "-2", "-q -2" }, { "-m", "1000", "path MTU" }, { "--op", "atomic", "--op" },
 		{ "--cc", "timly", "timly" }, { "--cc", "none,,off", "empty" },
 		{ "--cc", "none,none", "twice" }, { "--cc", "beta=1", "beta=1" },
-		{ "--start", "soon", "soon" }, { "--late", "1%", "--late" },
+		{ "--sizes", "wide", "fixed|websearch|hadoop" }, { "--late", "1%", "--late" },
 		{ "--late", "2:1ms", "--late" }, { "--late", "1%:soon", "soon" },
 		{ "--poll=often", NULL, "often" }, { "--rate", "5", "--rate" },
 		{ "--rate", "inf", "--rate" }, { "--warmup", "3s", "warm-up" },
@@ -193,8 +193,6 @@ static void titles(void **state)
 	parse((const char *[]){ "mice", "--rate", "1g", NULL });
 	assert_string_equal(opts_title(&o, buf, sizeof(buf)),
 			    "4:1 mice of 64 KB writes, hadoop sizes at load 10.0 % into 1 Gb/s");
-	PARSE("--scenario", "my own");
-	assert_string_equal(opts_title(&o, buf, sizeof(buf)), "my own");
 }
 
 /* Other preloads stay, and ours is there at most once. */

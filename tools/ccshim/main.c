@@ -2,7 +2,7 @@
 /* ccshim SUBCOMMAND: dispatch. */
 #include "config.h"
 #include "tools/ccshim/shared/ccshim.h"
-#include "tools/ccshim/shared/terminal.h"
+#include "tools/common/terminal.h"
 
 #include <string.h>
 

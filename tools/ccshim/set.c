@@ -13,7 +13,7 @@
 #include "tools/ccshim/shared/ccshim.h"
 #include "set_all.h"
 #include "stat/stat.h"
-#include "tools/ccshim/shared/terminal.h"
+#include "tools/common/terminal.h"
 
 struct set {
 	pid_t pid;                       /* as this program sees it; 0: all */

@@ -10,7 +10,7 @@
 #include "tools/ccshim/shared/ccshim.h"
 #include "stat/stat.h"
 #include "tools/ccshim/shared/children.h"
-#include "tools/ccshim/shared/terminal.h"
+#include "tools/common/terminal.h"
 
 #define ALIVE UINT32_MAX
 

@@ -5,18 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/text.h"
-
-extern char **environ;
+#include "program.h"
 
 static bool ends_in(const char *file, const char *suffix)
 {
@@ -74,54 +70,25 @@ FILE *gnuplot_script(void)
 	return script;
 }
 
-/* As "-" gnuplot would read its script unbuffered, a byte at a time. */
-static int spawn_gnuplot(int in, int out, pid_t *pid)
-{
-	char *argv[] = { (char *)"gnuplot", (char *)"-d", (char *)"/dev/stdin", NULL };
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attr;
-	sigset_t none;
-	int rc;
-
-	sigemptyset(&none);
-	posix_spawnattr_init(&attr);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_adddup2(&files, in, STDIN_FILENO);
-	posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
-	rc = posix_spawnp(pid, argv[0], &files, &attr, argv, environ);
-	posix_spawn_file_actions_destroy(&files);
-	posix_spawnattr_destroy(&attr);
-	return rc;
-}
-
-/* gnuplot writes the picture to a pipe, so that a file size limit is noticed. */
+/*
+ * gnuplot writes the picture to a pipe, so that a file size limit is noticed. As "-" it would read
+ * its script unbuffered, a byte at a time.
+ */
 static int run_gnuplot(FILE *script, FILE *picture, char *err, size_t errlen)
 {
-	int out[2], status, rc;
-	char buf[65536];
-	ssize_t got;
-	pid_t pid;
+	char *argv[] = { (char *)"gnuplot", (char *)"-d", (char *)"/dev/stdin", NULL };
+	int status;
 
-	if (fflush(script) || ferror(script) || lseek(fileno(script), 0, SEEK_SET) < 0 ||
-	    pipe2(out, O_CLOEXEC)) {
+	if (fflush(script) || ferror(script) || lseek(fileno(script), 0, SEEK_SET) < 0) {
 		snprintf(err, errlen, "the script: %s", strerror(errno));
 		return -1;
 	}
-	rc = spawn_gnuplot(fileno(script), out[1], &pid);
-	close(out[1]);
-	while (!rc && ((got = read(out[0], buf, sizeof(buf))) > 0 || (got < 0 && errno == EINTR)))
-		if (got > 0)
-			fwrite(buf, 1, (size_t)got, picture);
-	close(out[0]);
-	if (rc) {
-		snprintf(err, errlen, rc == ENOENT ? "gnuplot is not installed" : "gnuplot: %s",
-			 strerror(rc));
+	status = program_run(argv[0], argv, fileno(script), false, picture);
+	if (status < 0) {
+		snprintf(err, errlen, errno == ENOENT ? "gnuplot is not installed" : "gnuplot: %s",
+			 strerror(errno));
 		return -1;
 	}
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
 	if (status || fflush(picture) || ftell(picture) <= 0) {
 		snprintf(err, errlen, "gnuplot failed");
 		return -1;

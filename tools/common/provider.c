@@ -10,9 +10,8 @@
 /* "libmlx5-rdmav34.so" becomes "libmlx5". False for libibverbs's own placeholders. */
 static bool name_of_file(const char *file, char *name, size_t len)
 {
-	const char *base = strrchr(file, '/');
+	const char *base = basename(file);
 
-	base = base ? base + 1 : file;
 	if (strncmp(base, "libibverbs", 10) == 0 || strncmp(base, "libccshim", 9) == 0)
 		return false;
 	snprintf(name, len, "%.*s", (int)strcspn(base, "-."), base);

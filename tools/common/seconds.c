@@ -4,12 +4,11 @@
 
 #include <errno.h>
 
+#include "base/clock.h"
+
 double seconds_now(clockid_t clock)
 {
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
+	return (double)ccs_clock_ns(clock) / 1e9;
 }
 
 void seconds_sleep(double seconds)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef BENCH_MATRIX_H
 #define BENCH_MATRIX_H
-/* `ccbench matrix`: traffic models of `ccfabric matrix` on real devices, each with a verdict. */
+/* The results of `ccbench matrix`: traffic models on real devices, each with a verdict. */
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "models.h"
 #include "verdict.h"
 
-#define MATRIX_MODELS 59
+#define MATRIX_MODELS 27
 
 /* A model that was chosen, and its verdict under each setting. */
 struct matrix_row {
@@ -23,9 +23,6 @@ struct matrix {
 	unsigned rows;
 	double base_us;          /* of this network */
 };
-
-/* argv[0] is matrix. The exit status. */
-int matrix_main(int argc, char **argv);
 
 void matrix_print_head(const struct matrix *m);
 void matrix_print_row(const struct matrix_row *r);

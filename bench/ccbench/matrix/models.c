@@ -7,12 +7,6 @@
 	{ .name = model, .scenario = "incast", .senders = n, .options = more }
 #define SCENARIO(model, which, n, more) \
 	{ .name = model, .scenario = which, .senders = n, .options = more }
-#define SIMULATED(model, why) { .name = model, .reason = why }
-
-#define SWITCHES "needs links between switches"
-#define RECEIVERS "needs several receivers whose ports are full at once"
-#define SPEEDS "needs hosts of different speeds"
-#define TCP "needs a second queue of the port, for TCP"
 
 const struct model models[] = {
 	INCAST("A-2:1-64k", 2, "-s 64k"),
@@ -25,27 +19,6 @@ const struct model models[] = {
 	INCAST("A-8:1-1k", 8, "-s 1000"),
 	INCAST("A-16:1-1k", 16, "-s 1000"),
 	INCAST("A-31:1-1k", 31, "-s 1000"),
-	SIMULATED("B-39:1", SPEEDS),
-	SIMULATED("B-8x100g:1", SPEEDS),
-	SIMULATED("B-16:1-3-switches", SWITCHES),
-	SIMULATED("B-60:1-500k", SWITCHES),
-	SIMULATED("C-1:8", SPEEDS),
-	SIMULATED("C-1:32", SPEEDS),
-	SIMULATED("C-4:32", SPEEDS),
-	SIMULATED("D-permutation", RECEIVERS),
-	SIMULATED("D-all-to-all", RECEIVERS),
-	SIMULATED("D-ring", RECEIVERS),
-	SIMULATED("D-half-bisection", SWITCHES),
-	SIMULATED("D-shuffle", RECEIVERS),
-	SIMULATED("E-websearch-30%", SWITCHES),
-	SIMULATED("E-websearch-50%", SWITCHES),
-	SIMULATED("E-websearch-70%", SWITCHES),
-	SIMULATED("E-hadoop-30%", SWITCHES),
-	SIMULATED("E-hadoop-50%", SWITCHES),
-	SIMULATED("E-hadoop-70%", SWITCHES),
-	SIMULATED("E-rpc-64k-5-switches", SWITCHES),
-	SIMULATED("F-hadoop-60:1", SWITCHES),
-	SIMULATED("F-websearch-16:1", SWITCHES),
 	/* The loads are as in the simulated models while short flows arrive. */
 	SCENARIO("G-long-incast", "elephant", 17, "-s 500k --load 48%"),
 	SCENARIO("G-long-1m", "elephant", 2, "-s 1m --load 10%"),
@@ -66,17 +39,6 @@ const struct model models[] = {
 	INCAST("K-64b", 8, "-s 64"),
 	INCAST("K-4k", 8, "-s 4k"),
 	INCAST("K-1m", 8, "-s 1m"),
-	SIMULATED("L-tcp-1:1", TCP),
-	SIMULATED("L-tcp-4:1", TCP),
-	SIMULATED("M-parking-lot", SWITCHES),
-	SIMULATED("M-victim", SWITCHES),
-	SIMULATED("M-unfair-ports", SWITCHES),
-	SIMULATED("N-100g-to-25g", SPEEDS),
-	SIMULATED("N-25g-to-100g", SPEEDS),
-	SIMULATED("O-link-micro-loop", SWITCHES),
-	SIMULATED("O-link-safe-order", SWITCHES),
-	SIMULATED("P-write-3-replicas", RECEIVERS),
-	SIMULATED("P-read-3:1", RECEIVERS),
 	{ .name = NULL },
 };
 

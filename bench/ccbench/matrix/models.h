@@ -2,15 +2,13 @@
 #ifndef BENCH_MATRIX_MODELS_H
 #define BENCH_MATRIX_MODELS_H
 /*
- * The traffic models of `ccfabric matrix`, by its names. Models with one bottleneck are scenarios of
- * ccbench; the others can only be simulated.
+ * The traffic models of `ccfabric matrix` with one bottleneck, by its names, as scenarios of ccbench.
  */
 #include <stdbool.h>
 
 struct model {
 	const char *name;
-	const char *scenario;     /* NULL: only simulated */
-	const char *reason;       /* why it is only simulated */
+	const char *scenario;
 	unsigned senders;
 	const char *options;      /* more options of the scenario, separated by spaces */
 	bool no_victim;           /* an incast without a victim */

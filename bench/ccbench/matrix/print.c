@@ -29,7 +29,7 @@ static void print_verdict(const struct verdict *v)
 		printf("pass\n");
 	else
 		printf("fail%s%s%s%s\n", v->g1 ? "" : " G1", v->g2 ? "" : " G2", v->g3 ? "" : " G3",
-		       v->errors > 0 ? " ERRORS" : "");
+		       v->errors ? " ERRORS" : "");
 }
 
 void matrix_print_row(const struct matrix_row *r)
@@ -111,7 +111,7 @@ static void write_verdict(struct ccs_json *j, const struct model *m, const struc
 	ccs_json_num(j, "drops", v->drops);
 	ccs_json_num(j, "p99_us", v->p99_us);
 	ccs_json_num(j, "victim_p99_us", v->victim_p99_us);
-	ccs_json_num(j, "errors", v->errors);
+	ccs_json_uint(j, "errors", v->errors);
 	ccs_json_end(j);
 }
 

@@ -2,12 +2,13 @@
 #ifndef BENCH_MATRIX_VERDICT_H
 #define BENCH_MATRIX_VERDICT_H
 /*
- * Judges the JSON of a scenario's runs by the goals of `ccfabric matrix`, scaled to the base RTT of
+ * Judges a scenario's runs by the goals of `ccfabric matrix`, scaled to the base RTT of
  * this network: the port's utilisation is 95 %; it drops no packet after the warm-up, where a
  * lossless port would send PAUSE frames; and the p99 of delays. The delay is the base RTT plus the
  * delay of the port's queue, or the victim's delay if no queue is sampled.
  */
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "bench/ccbench/scenario/settings.h"
 
@@ -19,15 +20,13 @@
 struct verdict {
 	bool run;
 	char cc[SETTING_LEN];
-	double utilisation, drops, p99_us, victim_p99_us; /* NAN: unknown */
-	double errors;           /* flows that failed */
+	double utilisation, drops, victim_p99_us; /* NAN: unknown */
+	uint64_t errors;         /* flows that failed */
+	double p99_us;           /* of delays; NAN: unknown */
 	bool g1, g2, g3, pass;   /* G2 without a count of drops: reached if no flow failed */
 };
 
-/* The time of a message of 64 bytes through the empty network, us; NAN if the text lacks it. */
-double verdict_base_us(const char *json);
-
-/* Judge the first max runs. Returns the number of runs; 0 if the text is not such JSON. */
-unsigned verdicts_read(struct verdict *v, unsigned max, const char *json, double base_us);
+/* Set the members from p99_us on. queue_us: p99 of the delay of the port's queue; NAN: not sampled. */
+void verdict_judge(struct verdict *v, double queue_us, double base_us);
 
 #endif

@@ -8,10 +8,10 @@
 
 #include "base/document.h"
 #include "base/json.h"
-#include "jsoncopy.h"
 #include "report.h"
 #include "rows.h"
 #include "bench/ccbench/scenario/scenario.h"
+#include "tools/common/json_read.h"
 
 static void write_spread(struct ccs_json *j, const char *key, const struct spread *s)
 {
@@ -105,6 +105,15 @@ static void write_conditions(struct ccs_json *j, const struct run *r)
 	ccs_json_uint(j, "sampler_samples", r->sampler.n);
 }
 
+/* A worker that was killed may have left a part of its report. */
+static bool is_json(const char *text)
+{
+	struct json_read j = { .text = text, .at = text };
+
+	return text && json_skip(&j) && json_end(&j);
+}
+
+/* The reports of the shim, which are JSON already. */
 static void write_shim(struct ccs_json *j, const struct run *r)
 {
 	unsigned i;
@@ -117,7 +126,8 @@ static void write_shim(struct ccs_json *j, const struct run *r)
 	for (i = 0; i < opts_hosts(r->o); i++) {
 		ccs_json_object(j, NULL);
 		ccs_json_str(j, "device", r->o->device[i]);
-		json_copy(j, "report", r->shim ? r->shim[i] : NULL);
+		fprintf(j->f, ", \"report\": %s",
+			r->shim && is_json(r->shim[i]) ? r->shim[i] : "null");
 		ccs_json_end(j);
 	}
 	ccs_json_end(j);

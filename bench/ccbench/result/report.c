@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "bench/ccbench/traffic/carried.h"
-#include "fairness.h"
 
 #define RXE_VENDOR 0xffffff
 #define RXE_UNACKED 128 /* packets that rxe lets be unacknowledged per QP */

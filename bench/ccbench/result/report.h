@@ -2,7 +2,7 @@
 #ifndef BENCH_REPORT_H
 #define BENCH_REPORT_H
 /* The results of a run, computed from its observations, and their three output formats. */
-#include "converge.h"
+#include "shares.h"
 #include "bench/ccbench/traffic/run.h"
 #include "slowdown.h"
 

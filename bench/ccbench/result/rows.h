@@ -2,7 +2,7 @@
 #ifndef BENCH_ROWS_H
 #define BENCH_ROWS_H
 /* The values of a run that are compared, in tables and as spreads in JSON. */
-#include "bench/ccbench/scenario/repeats.h"
+#include "bench/ccbench/scenario/figures.h"
 #include "report.h"
 
 struct row {

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tables of results on stdout, as wide as the terminal or 80 columns. */
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "bench/common/progress.h"
 #include "tools/common/human.h"
+#include "tools/common/terminal.h"
 #include "report.h"
 #include "rows.h"
 
@@ -15,30 +13,13 @@
 
 static size_t table_columns(void)
 {
-	return (size_t)terminal_columns(STDOUT_FILENO);
-}
+	const size_t width = terminal_width(stdout);
 
-static void print_wrapped(const char *format, ...) __attribute__((format(printf, 1, 2)));
+	return width ? width : 80;
+}
 
 /* Print a line; words that do not fit go to a next line, indented. */
-static void print_wrapped(const char *format, ...)
-{
-	const size_t width = table_columns();
-	char text[1024], *word, *rest = text;
-	size_t at = 0;
-	va_list ap;
-
-	va_start(ap, format);
-	vsnprintf(text, sizeof(text), format, ap);
-	va_end(ap);
-	while ((word = strsep(&rest, " "))) {
-		if (at > 0 && at + 1 + strlen(word) > width)
-			at = (size_t)printf("\n    %s", word) - 1;
-		else
-			at += (size_t)printf("%s%s", at ? " " : "", word);
-	}
-	printf("\n");
-}
+#define print_wrapped(...) terminal_wrap(stdout, table_columns(), "    ", __VA_ARGS__)
 
 /* A percentile of the latency of a flow's messages, or "few" if there are too few of them. */
 static const char *format_percentile(const struct flow_report *f, double q, double us, char *buf,

@@ -84,6 +84,19 @@ struct spread spread_of(double *v, size_t n)
 	return s;
 }
 
+struct repeats repeats_of(double *v, size_t n)
+{
+	size_t i, k = 0;
+
+	for (i = 0; i < n; i++)
+		if (!isnan(v[i]))
+			v[k++] = v[i];
+	if (!k)
+		return (struct repeats){ NAN, NAN, NAN };
+	qsort(v, k, sizeof(*v), by_value);
+	return (struct repeats){ (v[(k - 1) / 2] + v[k / 2]) / 2, v[0], v[k - 1] };
+}
+
 struct prediction predict_rtt(const struct backlog *b, const struct wire *w)
 {
 	struct prediction p = { .bound = "depth", .rtt_us = NAN };

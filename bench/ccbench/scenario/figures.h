@@ -43,6 +43,12 @@ static inline size_t spread_needs(double q)
 /* Sorts v. Percentiles by nearest rank: always a value that occurred. */
 struct spread spread_of(double *v, size_t n);
 
+/* A value of several repeats. */
+struct repeats { double median, min, max; };
+
+/* Sorts v. NANs are left out; the result is NAN without other values. */
+struct repeats repeats_of(double *v, size_t n);
+
 /*
  * eRPC's formula for the RTT through the bottleneck without congestion control: every flow keeps its
  * maximum outstanding, and these bytes are in one queue, up to its limit.

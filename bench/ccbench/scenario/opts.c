@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The table of options, from which they are parsed and the help is printed. */
 #include "opts.h"
 
 #include <errno.h>
@@ -14,42 +15,26 @@
 
 #define SECOND 1000000000ll
 
-/* Options without a letter. */
-enum {
-	O_SENDERS = 256, O_DEVICES, O_VICTIM, O_NO_VICTIM, O_VICTIM_SIZE, O_VICTIM_INTERVAL, O_OP,
-	O_WARMUP, O_SEED, O_START, O_POLL, O_CC, O_PRELOAD, O_RATE, O_SWITCH_NS, O_SWITCH_PORT,
-	O_OUT, O_OUT_JSON, O_PLOT, O_SCENARIO, O_TIMEOUT, O_TCLASS, O_HOSTS, O_SIZES, O_LOAD,
-	O_REPEAT, O_QP_POOL, O_LATE, O_COLLECTIVE, O_PAUSE, O_RESPONSE, O_CLAIMS,
-};
-
-static const struct option options[] = {
-	{ "ib-dev", 1, 0, 'd' }, { "gid-index", 1, 0, 'x' }, { "size", 1, 0, 's' },
-	{ "iters", 1, 0, 'n' }, { "duration", 1, 0, 'D' }, { "qp", 1, 0, 'q' },
-	{ "tx-depth", 1, 0, 't' }, { "mtu", 1, 0, 'm' }, { "CPU-freq", 0, 0, 'F' },
-	{ "help", 0, 0, 'h' },
-	{ "senders", 1, 0, O_SENDERS }, { "devices", 1, 0, O_DEVICES },
-	{ "victim", 0, 0, O_VICTIM }, { "no-victim", 0, 0, O_NO_VICTIM },
-	{ "victim-size", 1, 0, O_VICTIM_SIZE }, { "victim-interval", 1, 0, O_VICTIM_INTERVAL },
-	{ "op", 1, 0, O_OP }, { "warmup", 1, 0, O_WARMUP }, { "seed", 1, 0, O_SEED },
-	{ "start", 1, 0, O_START }, { "poll", 2, 0, O_POLL }, { "cc", 1, 0, O_CC },
-	{ "preload", 1, 0, O_PRELOAD }, { "rate", 1, 0, O_RATE },
-	{ "switch-ns", 1, 0, O_SWITCH_NS }, { "switch-port", 1, 0, O_SWITCH_PORT },
-	{ "out", 1, 0, O_OUT }, { "out_json", 1, 0, O_OUT_JSON }, { "out-json", 1, 0, O_OUT_JSON },
-	{ "plot", 1, 0, O_PLOT }, { "scenario", 1, 0, O_SCENARIO }, { "timeout", 1, 0, O_TIMEOUT },
-	{ "tclass", 1, 0, O_TCLASS }, { "hosts", 1, 0, O_HOSTS }, { "sizes", 1, 0, O_SIZES },
-	{ "load", 1, 0, O_LOAD }, { "repeat", 1, 0, O_REPEAT }, { "qp-pool", 1, 0, O_QP_POOL },
-	{ "late", 1, 0, O_LATE }, { "collective", 1, 0, O_COLLECTIVE }, { "pause", 1, 0, O_PAUSE },
-	{ "response", 1, 0, O_RESPONSE }, { "claims", 1, 0, O_CLAIMS },
-	{ 0 }
-};
-
 /* State of the parser: the options, where an error is written, and --devices and -d as given. */
 struct parse {
 	struct opts *o;
 	char *err;
 	size_t errlen;
 	const char *dev, *devices;
-	bool stagger; /* over the warm-up */
+	const struct row *row;   /* the option of the value that is parsed, and its name for messages */
+	char name[32];
+};
+
+/* An option. parse() reads its value into the member at `offset` of struct opts. */
+struct row {
+	const char *name;
+	char letter;
+	const char *arg;         /* for the help; NULL: no value; "[=...": the value is optional */
+	const char *doc;
+	int (*parse)(struct parse *p, const char *text); /* NULL: no effect */
+	size_t offset;
+	uint64_t least, most;
+	const char *variable;    /* of ci/lab/lab, with the default; NULL: none */
 };
 
 static int set_error(struct parse *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -64,110 +49,113 @@ static int set_error(struct parse *p, const char *fmt, ...)
 	return -1;
 }
 
-static int parse_count(struct parse *p, const char *name, const char *text, uint64_t min,
-		       uint64_t max, uint64_t *value)
+/* -- values ------------------------------------------------------------------------ */
+
+static void *member(const struct parse *p)
 {
+	return (char *)p->o + p->row->offset;
+}
+
+static int read_count(struct parse *p, const char *text, uint64_t *value)
+{
+	const struct row *r = p->row;
 	char *end;
 
 	errno = 0;
 	*value = strtoull(text, &end, 0);
-	if (errno || end == text || *end || *text == '-' || *value < min || *value > max)
-		return set_error(p, "%s %s: not a whole number from %llu to %llu", name, text,
-				 (unsigned long long)min, (unsigned long long)max);
+	if (errno || end == text || *end || *text == '-' || *value < r->least || *value > r->most)
+		return set_error(p, "%s %s: not a whole number from %llu to %llu", p->name, text,
+				 (unsigned long long)r->least, (unsigned long long)r->most);
 	return 0;
 }
 
-static int parse_unsigned(struct parse *p, const char *name, const char *text, unsigned min,
-			  unsigned max, unsigned *value)
+static int parse_uint64(struct parse *p, const char *text)
 {
-	uint64_t v;
+	return read_count(p, text, member(p));
+}
 
-	if (parse_count(p, name, text, min, max, &v))
+static int parse_unsigned(struct parse *p, const char *text)
+{
+	uint64_t value;
+
+	if (read_count(p, text, &value))
 		return -1;
-	*value = (unsigned)v;
+	*(unsigned *)member(p) = (unsigned)value;
 	return 0;
 }
 
-static int parse_bytes(struct parse *p, const char *name, const char *text, double max,
-		       uint64_t *value)
+static int parse_bytes(struct parse *p, const char *text)
 {
 	double v;
 
-	if (ccs_parse_unit(text, CCS_UNIT_BYTES, &v) || v < 1 || v > max || v != floor(v))
-		return set_error(p, "%s %s: not a number of bytes (as 4096, 64k, 1m) up to %.0f",
-				 name, text, max);
-	*value = (uint64_t)v;
+	if (ccs_parse_unit(text, CCS_UNIT_BYTES, &v) || v < 1 || v > (double)p->row->most || v != floor(v))
+		return set_error(p, "%s %s: not a number of bytes (as 4096, 64k, 1m) up to %llu",
+				 p->name, text, (unsigned long long)p->row->most);
+	*(uint64_t *)member(p) = (uint64_t)v;
 	return 0;
 }
 
 /* bare: the unit of a number without one, us. */
-static int parse_time(struct parse *p, const char *name, const char *text, double bare,
-		      int64_t *ns)
+static int read_time(struct parse *p, const char *text, double bare)
 {
 	double us;
 	size_t len = strlen(text);
 
 	if (ccs_parse_unit(text, CCS_UNIT_TIME, &us) || !(us <= 86400e6))
-		return set_error(p, "%s %s: not a time (as 2s, 100ms, 50us) up to a day", name, text);
+		return set_error(p, "%s %s: not a time (as 2s, 100ms, 50us) up to a day", p->name, text);
 	if (len > 0 && strchr("0123456789.", text[len - 1]))
 		us *= bare;
-	*ns = (int64_t)llround(us * 1e3);
+	*(int64_t *)member(p) = (int64_t)llround(us * 1e3);
 	return 0;
 }
 
-static int parse_rate(struct parse *p, const char *name, const char *text, double *bps)
+static int parse_time(struct parse *p, const char *text)
 {
+	return read_time(p, text, 1);
+}
+
+static int parse_seconds(struct parse *p, const char *text)
+{
+	return read_time(p, text, 1e6);
+}
+
+static int parse_rate(struct parse *p, const char *text)
+{
+	double *bps = member(p);
+
 	if (ccs_parse_unit(text, CCS_UNIT_RATE, bps) || !(*bps >= 1000 && isfinite(*bps)))
-		return set_error(p, "%s %s: not a rate (as 200mbit, 10g)", name, text);
+		return set_error(p, "%s %s: not a rate (as 200mbit, 10g)", p->name, text);
+	return 0;
+}
+
+static int parse_text(struct parse *p, const char *text)
+{
+	*(const char **)member(p) = text;
 	return 0;
 }
 
 static int parse_mtu(struct parse *p, const char *text)
 {
-	if (parse_unsigned(p, "--mtu", text, 256, 4096, &p->o->mtu))
+	if (parse_unsigned(p, text))
 		return -1;
 	if (p->o->mtu & (p->o->mtu - 1))
-		return set_error(p, "--mtu %s: a path MTU is 256, 512, 1024, 2048 or 4096", text);
+		return set_error(p, "%s %s: a path MTU is 256, 512, 1024, 2048 or 4096", p->name, text);
 	return 0;
 }
 
-static int parse_op(struct parse *p, const char *text)
+/* The choices are in p->row->arg, in the order of their enum. */
+static int parse_choice(struct parse *p, const char *text)
 {
-	enum bench_op op;
+	unsigned *value = member(p);
+	size_t len;
 
-	for (op = OP_WRITE; op <= OP_SEND; op++) {
-		if (!strcmp(text, op_name(op))) {
-			p->o->op = op;
+	*value = 0;
+	for (const char *at = p->row->arg; *at; at += len + (at[len] == '|'), ++*value) {
+		len = strcspn(at, "|");
+		if (len == strlen(text) && !strncmp(at, text, len))
 			return 0;
-		}
 	}
-	return set_error(p, "--op %s: write, read or send", text);
-}
-
-static int parse_sizes(struct parse *p, const char *text)
-{
-	enum sizes s;
-
-	for (s = SIZES_FIXED; sizes_name(s); s++) {
-		if (!strcmp(text, sizes_name(s))) {
-			p->o->sizes = s;
-			return 0;
-		}
-	}
-	return set_error(p, "--sizes %s: fixed, websearch or hadoop", text);
-}
-
-static int parse_collective(struct parse *p, const char *text)
-{
-	enum collective c;
-
-	for (c = COLLECTIVE_HALVING; collective_name(c); c++) {
-		if (!strcmp(text, collective_name(c))) {
-			p->o->collective.kind = c;
-			return 0;
-		}
-	}
-	return set_error(p, "--collective %s: halving, tree or ring", text);
+	return set_error(p, "%s %s: not one of %s", p->name, text, p->row->arg);
 }
 
 /* Parse 0.5 or 50%; NAN if the text is neither. *end is set to the text after it. */
@@ -186,12 +174,12 @@ static double parse_share(const char *text, char **end)
 
 static int parse_load(struct parse *p, const char *text)
 {
+	double *load = member(p);
 	char *end;
-	double v = parse_share(text, &end);
 
-	if (*end || !(v > 0 && v <= 2))
-		return set_error(p, "--load %s: not a share of the link (as 0.5, 50%%) up to 2", text);
-	p->o->load = v;
+	*load = parse_share(text, &end);
+	if (*end || !(*load > 0 && *load <= 2))
+		return set_error(p, "%s %s: not a share of the link (as 0.5, 50%%) up to 2", p->name, text);
 	return 0;
 }
 
@@ -200,7 +188,7 @@ static int parse_poll(struct parse *p, const char *text)
 {
 	p->o->poll = true;
 	p->o->poll_interval = 0;
-	return text ? parse_time(p, "--poll", text, 1, &p->o->poll_interval) : 0;
+	return text ? parse_time(p, text) : 0;
 }
 
 /* SHARE:TIME */
@@ -210,25 +198,9 @@ static int parse_late(struct parse *p, const char *text)
 	double share = parse_share(text, &end);
 
 	if (*end != ':' || !(share > 0 && share <= 1))
-		return set_error(p, "--late %s: not a share of the polls and a time (as 1%%:200us)",
-				 text);
+		return set_error(p, "%s %s: not a share of the polls and a time (as 1%%:200us)", p->name, text);
 	p->o->late_share = share;
-	return parse_time(p, "--late", end + 1, 1, &p->o->late);
-}
-
-/* together | stagger | stagger:TIME */
-static int parse_start(struct parse *p, const char *text)
-{
-	p->stagger = false;
-	p->o->stagger = 0;
-	if (!strcmp(text, "together"))
-		return 0;
-	if (!strncmp(text, "stagger:", 8))
-		return parse_time(p, "--start", text + 8, 1, &p->o->stagger);
-	if (strcmp(text, "stagger"))
-		return set_error(p, "--start %s: together, stagger or stagger:TIME", text);
-	p->stagger = true;
-	return 0;
+	return parse_time(p, end + 1);
 }
 
 static int parse_cc(struct parse *p, const char *text)
@@ -236,56 +208,136 @@ static int parse_cc(struct parse *p, const char *text)
 	return settings_add(&p->o->cc, text, p->err, p->errlen);
 }
 
-static int parse_option(struct parse *p, int letter, const char *arg)
+static int parse_device(struct parse *p, const char *text)
 {
-	struct opts *o = p->o;
-
-	switch (letter) {
-	case 'd': p->dev = arg; return 0;
-	case O_DEVICES: p->devices = arg; return 0;
-	case 'x': return parse_unsigned(p, "-x", arg, 0, 255, &o->gid_index);
-	case 's': return parse_bytes(p, "-s", arg, 0x1p30, &o->size);
-	case 'n': return parse_count(p, "-n", arg, 1, 1ull << 40, &o->iterations);
-	case 'D': return parse_time(p, "-D", arg, 1e6, &o->duration);
-	case 'q': return parse_unsigned(p, "-q", arg, 1, 1024, &o->qps);
-	case O_QP_POOL: return parse_unsigned(p, "--qp-pool", arg, 1, 1024, &o->qp_pool);
-	case 't': return parse_unsigned(p, "-t", arg, 1, 16384, &o->depth);
-	case 'm': return parse_mtu(p, arg);
-	case 'F': return 0; /* accepted because perftest has it */
-	case O_TCLASS: return parse_unsigned(p, "--tclass", arg, 0, 255, &o->tclass);
-	case O_SENDERS: return parse_unsigned(p, "--senders", arg, 1, MAX_HOSTS - 2, &o->senders);
-	case O_HOSTS: return parse_unsigned(p, "--hosts", arg, 2, MAX_HOSTS, &o->hosts);
-	case O_SIZES: return parse_sizes(p, arg);
-	case O_LOAD: return parse_load(p, arg);
-	case O_REPEAT: return parse_unsigned(p, "--repeat", arg, 1, MAX_REPEATS, &o->repeat);
-	case O_VICTIM: o->victim.wanted = true; return 0;
-	case O_NO_VICTIM: o->victim.wanted = false; return 0;
-	case O_VICTIM_SIZE: return parse_bytes(p, "--victim-size", arg, 0x1p20, &o->victim.size);
-	case O_VICTIM_INTERVAL:
-		return parse_time(p, "--victim-interval", arg, 1, &o->victim.interval);
-	case O_OP: return parse_op(p, arg);
-	case O_WARMUP: return parse_time(p, "--warmup", arg, 1, &o->warmup);
-	case O_SEED: return parse_count(p, "--seed", arg, 0, UINT64_MAX, &o->seed);
-	case O_START: return parse_start(p, arg);
-	case O_POLL: return parse_poll(p, arg);
-	case O_LATE: return parse_late(p, arg);
-	case O_COLLECTIVE: return parse_collective(p, arg);
-	case O_PAUSE: return parse_time(p, "--pause", arg, 1, &o->collective.pause);
-	case O_RESPONSE: return parse_bytes(p, "--response", arg, 0x1p30, &o->response);
-	case O_CLAIMS: return parse_unsigned(p, "--claims", arg, 1, 1024, &o->claims);
-	case O_CC: return parse_cc(p, arg);
-	case O_PRELOAD: o->preload = arg; return 0;
-	case O_RATE: return parse_rate(p, "--rate", arg, &o->link.rate_bps);
-	case O_SWITCH_NS: o->link.switch_ns = arg; return 0;
-	case O_SWITCH_PORT: o->link.switch_port = arg; return 0;
-	case O_OUT: o->out = arg; o->out_given = true; return 0;
-	case O_OUT_JSON: o->out_json = arg; return 0;
-	case O_PLOT: o->plot = arg; return 0;
-	case O_SCENARIO: o->scenario = arg; return 0;
-	case O_TIMEOUT: return parse_time(p, "--timeout", arg, 1e6, &o->timeout);
-	}
-	return -1;
+	*(p->row->letter ? &p->dev : &p->devices) = text;
+	return 0;
 }
+
+static int parse_false(struct parse *p, const char *text)
+{
+	(void)text;
+	*(bool *)member(p) = false;
+	return 0;
+}
+
+static int parse_queue(struct parse *p, const char *text)
+{
+	*(double *)member(p) = strtod(text, NULL);
+	return 0;
+}
+
+/* -- the table --------------------------------------------------------------------- */
+
+#define AT(field) .offset = offsetof(struct opts, field)
+#define RANGE(min, max) .least = min, .most = max
+#define NONE .offset = 0 /* it is no member */
+
+/* In the order of the help. Rows without a name are variables only. */
+static const struct row rows[] = {
+	{ "cc", 0, "LIST", "none (no preload), off, observe, or an algorithm\n"
+	  "NAME[:param=value,...]; may be repeated (none)", parse_cc, NONE },
+	{ "senders", 0, "N", "senders, on hosts 2..N+1; the receiver is host 1 (4)",
+	  parse_unsigned, AT(senders), RANGE(1, MAX_HOSTS - 2) },
+	{ "hosts", 0, "N", "hosts of permutation, alltoall, collective and trunk\n"
+	  "(LAB_HOSTS, or 4)", parse_unsigned, AT(hosts), RANGE(2, MAX_HOSTS), "LAB_HOSTS" },
+	{ "qp", 'q', "N", "QPs per sender and receiver (1)", parse_unsigned, AT(qps), RANGE(1, 1024) },
+	{ "size", 's', "BYTES", "message size (64k); of collective, the data (1m)",
+	  parse_bytes, AT(size), RANGE(1, 1 << 30) },
+	{ "tx-depth", 't', "N", "outstanding messages per QP (about 1 MB, 2 to 128)",
+	  parse_unsigned, AT(depth), RANGE(1, 16384) },
+	{ "duration", 'D', "TIME", "duration of a run, including the warm-up (2s)",
+	  parse_seconds, AT(duration) },
+	{ "iters", 'n', "N", "messages per QP, or operations, instead of a duration",
+	  parse_uint64, AT(iterations), RANGE(1, 1ull << 40) },
+	{ "warmup", 0, "TIME", "start of a run that results leave out (100ms, or\n"
+	  "20ms from 10 Gb/s on, or 0 with -n)", parse_time, AT(warmup) },
+	{ "sizes", 0, "fixed|websearch|hadoop", "--size, or a published distribution (fixed)",
+	  parse_choice, AT(sizes) },
+	{ "load", 0, "F", "Poisson arrivals that use this share of the busiest\n"
+	  "link, as 0.5 or 50%", parse_load, AT(load) },
+	{ "qp-pool", 0, "N", "send each message on a free QP of N between its\n"
+	  "hosts (one QP, in order)", parse_unsigned, AT(qp_pool), RANGE(1, 1024) },
+	{ "collective", 0, "halving|tree|ring", "how hosts reduce (halving)",
+	  parse_choice, AT(collective.kind) },
+	{ "pause", 0, "TIME", "pause between collective operations (1ms)",
+	  parse_time, AT(collective.pause) },
+	{ "response", 0, "BYTES", "of kv, to a request of --victim-size bytes\n"
+	  "and whose pause is --victim-interval (4k)", parse_bytes, AT(response), RANGE(1, 1 << 30) },
+	{ "claims", 0, "N", "QPs of the host that claims (256)",
+	  parse_unsigned, AT(claims), RANGE(1, 1024) },
+	{ "repeat", 0, "N", "runs of each setting, each with another seed (1)",
+	  parse_unsigned, AT(repeat), RANGE(1, MAX_REPEATS) },
+	{ "op", 0, "write|read|send", "operation (write)", parse_choice, AT(op) },
+	{ "poll", 0, "[=TIME]", "poll the CQ, or poll it every TIME, instead of waiting\n"
+	  "for its events", parse_poll, AT(poll_interval) },
+	{ "late", 0, "F:TIME", "delay that share of the polls that follow a completion,\n"
+	  "as 1%:200us: the program is busy", parse_late, AT(late) },
+	{ "ib-dev", 'd', "DEV", "device of host 1; others count up from it (rxe_1)", parse_device, NONE },
+	{ "devices", 0, "A,B,...", "names of all devices: receiver, senders, victim", parse_device, NONE },
+	{ "gid-index", 'x', "N", "GID index (1)", parse_unsigned, AT(gid_index), RANGE(0, 255) },
+	{ "mtu", 'm', "BYTES", "path MTU (the port's)", parse_mtu, AT(mtu), RANGE(256, 4096) },
+	{ "tclass", 0, "N", "traffic class of all packets; 2 allows ECN marks (0)",
+	  parse_unsigned, AT(tclass), RANGE(0, 255) },
+	{ NULL, 'F', NULL, "ignored, for compatibility with perftest", NULL, NONE },
+	{ "no-victim", 0, NULL, "no latency-sensitive flow",
+	  parse_false, AT(victim.wanted) },
+	{ "victim-size", 0, "BYTES", "size of the victim's writes (64)",
+	  parse_bytes, AT(victim.size), RANGE(1, 1 << 20) },
+	{ "victim-interval", 0, "TIME", "pause between the victim's writes (1ms)",
+	  parse_time, AT(victim.interval) },
+	{ "rate", 0, "RATE", "rate of the bottleneck (LAB_RATE_BPS)",
+	  parse_rate, AT(link.rate_bps), .variable = "LAB_RATE_BPS" },
+	{ "switch-ns", 0, "NAME", "network namespace of the switch (LAB_SWITCH_NS)",
+	  parse_text, AT(link.switch_ns), .variable = "LAB_SWITCH_NS" },
+	{ "switch-port", 0, "DEV", "port whose queue is sampled (LAB_SWITCH_PORT)",
+	  parse_text, AT(link.switch_port), .variable = "LAB_SWITCH_PORT" },
+	{ "preload", 0, "FILE", "the shim (libccshim.so of the build tree, or the\n"
+	  "installed one)", parse_text, AT(preload) },
+	{ "seed", 0, "N", "seed of all random choices (LAB_SEED, or 1)",
+	  parse_uint64, AT(seed), RANGE(0, UINT64_MAX), "LAB_SEED" },
+	{ "timeout", 0, "TIME", "when to give up a run (its duration and a minute)",
+	  parse_seconds, AT(timeout) },
+	{ "out", 0, "DIR", "directory of results (LAB_OUT, or .); a FILE without\n"
+	  "a slash is created there", parse_text, AT(out), .variable = "LAB_OUT" },
+	{ "out_json", 0, "FILE", "write the results as JSON", parse_text, AT(out_json) },
+	{ "plot", 0, "FILE", "draw a picture, .png or .svg", parse_text, AT(plot) },
+	{ "help", 'h', NULL, "print this text", NULL, NONE },
+	{ .variable = "LAB_NIC_BPS", .parse = parse_rate, AT(link.nic_bps) },
+	{ .variable = "LAB_QUEUE_BYTES", .parse = parse_queue, AT(link.queue_bytes) },
+	{ .variable = "LAB_ENGINE", .parse = parse_text, AT(engine) },
+	{ .variable = "LAB_TIME", .parse = parse_text, AT(time) },
+};
+
+enum { ROWS = sizeof(rows) / sizeof(*rows), FIRST = 256 };
+
+/* "  -q, --qp N             QPs per sender": a text that is too long for its column has a line. */
+static void print_row(const struct row *r)
+{
+	char left[64];
+
+	snprintf(left, sizeof(left), "  %c%c%s%s%s%s", r->letter ? '-' : ' ', r->letter ? r->letter : ' ',
+		 !r->name ? "" : r->letter ? ", --" : "  --", r->name ? r->name : "",
+		 r->arg && *r->arg != '[' ? " " : "", r->arg ? r->arg : "");
+	printf("%-24s%s", left, strlen(left) > 24 ? "\n" : "");
+	printf("%*s", strlen(left) > 24 ? 25 : 1, "");
+	for (const char *c = r->doc; *c; c++)
+		printf("%c%*s", *c, *c == '\n' ? 25 : 0, "");
+	putchar('\n');
+}
+
+void opts_usage(void)
+{
+	puts("usage: ccbench SCENARIO [OPTION]...\n\n"
+	     "Runs every setting of --cc in turn and compares them. (Defaults in parentheses.)\n"
+	     "'ccbench --help' lists the scenarios.\n");
+	for (const struct row *r = rows; r < rows + ROWS; r++)
+		if (r->doc)
+			print_row(r);
+	puts("\nWith --out or LAB_OUT the JSON and the picture are always written.");
+}
+
+/* -- the command line -------------------------------------------------------------- */
 
 static int name_device(struct parse *p, unsigned host, const char *name, size_t len)
 {
@@ -357,35 +409,22 @@ static void set_defaults(struct opts *o, const char *scenario, unsigned ranks)
 		.gid_index = 1, .qps = 1, .duration = 2 * SECOND,
 		.victim = { .wanted = true, .size = 64, .interval = SECOND / 1000 },
 		.collective.pause = SECOND / 1000, .response = 4096, .claims = 256,
-		.warmup = -1, .seed = 1, .link.queue_bytes = NAN, .out = ".",
+		.warmup = -1, .seed = 1, .link.queue_bytes = NAN,
 	};
 	o->size = o->kind && o->kind->size ? o->kind->size : 65536;
 }
 
-/* Defaults from the variables of ci/lab/lab, which are numbers in base units. */
-static int read_lab_variables(struct parse *p)
+/* Defaults from the variables of ci/lab/lab. A job has as many hosts as ranks. */
+static int read_variables(struct parse *p)
 {
-	struct opts *o = p->o;
-	const char *s;
+	for (const struct row *r = rows; r < rows + ROWS; r++) {
+		const char *text = r->variable ? getenv(r->variable) : NULL;
 
-	if ((s = getenv("LAB_HOSTS")) && !o->ranks &&
-	    parse_unsigned(p, "LAB_HOSTS", s, 2, MAX_HOSTS, &o->hosts))
-		return -1;
-	if ((s = getenv("LAB_SEED")) && parse_count(p, "LAB_SEED", s, 0, UINT64_MAX, &o->seed))
-		return -1;
-	if ((s = getenv("LAB_RATE_BPS")) && parse_rate(p, "LAB_RATE_BPS", s, &o->link.rate_bps))
-		return -1;
-	if ((s = getenv("LAB_NIC_BPS")) && *s && parse_rate(p, "LAB_NIC_BPS", s, &o->link.nic_bps))
-		return -1;
-	if ((s = getenv("LAB_QUEUE_BYTES")))
-		o->link.queue_bytes = strtod(s, NULL);
-	o->link.switch_ns = getenv("LAB_SWITCH_NS");
-	o->link.switch_port = getenv("LAB_SWITCH_PORT");
-	o->engine = getenv("LAB_ENGINE");
-	o->time = getenv("LAB_TIME");
-	if ((s = getenv("LAB_OUT")) && *s) {
-		o->out = s;
-		o->out_given = true;
+		p->row = r;
+		snprintf(p->name, sizeof(p->name), "%s", r->variable ? r->variable : "");
+		if (text && *text && !(p->o->ranks && r->offset == offsetof(struct opts, hosts)) &&
+		    r->parse(p, text))
+			return -1;
 	}
 	return 0;
 }
@@ -420,8 +459,6 @@ static int complete_times(struct parse *p)
 		if (o->warmup > o->duration / 4)
 			o->warmup = o->duration / 4;
 	}
-	if (p->stagger)
-		o->stagger = o->warmup;
 	/* With -n a run may take less time than the warm-up, under some settings. */
 	if (!given && o->iterations)
 		o->warmup = 0;
@@ -454,8 +491,11 @@ static int complete(struct parse *p)
 {
 	struct opts *o = p->o;
 
-	if (!o->cc.n && parse_cc(p, "none"))
+	if (!o->cc.n && settings_add(&o->cc, "none", p->err, p->errlen))
 		return -1;
+	o->out_given = o->out != NULL;
+	if (!o->out)
+		o->out = ".";
 	o->victim.wanted &= o->kind->has_victim;
 	if (count_hosts(p))
 		return -1;
@@ -482,30 +522,72 @@ unsigned opts_hosts(const struct opts *o)
 	return o->kind->hosts(o);
 }
 
+static int parse_row(struct parse *p, const struct row *r, const char *text)
+{
+	p->row = r;
+	if (r->letter)
+		snprintf(p->name, sizeof(p->name), "-%c", r->letter);
+	else
+		snprintf(p->name, sizeof(p->name), "--%s", r->name);
+	return r->parse ? r->parse(p, text) : 0;
+}
+
+/* The table as getopt_long() needs it: a value of FIRST and the index of the row. */
+static void list_options(struct option longs[ROWS + 1], char letters[2 * ROWS + 3])
+{
+	char *end = stpcpy(letters, "+:");
+	unsigned n = 0;
+
+	for (const struct row *r = rows; r < rows + ROWS; r++) {
+		const int arg = !r->arg ? no_argument : *r->arg == '[' ? optional_argument
+								       : required_argument;
+
+		if (r->name)
+			longs[n++] = (struct option){ r->name, arg, NULL, FIRST + (int)(r - rows) };
+		if (r->letter)
+			end += sprintf(end, "%c%s", r->letter, arg ? ":" : "");
+	}
+	longs[n] = (struct option){ 0 };
+}
+
+static const struct row *find_row(int letter)
+{
+	const struct row *r = rows;
+
+	if (letter >= FIRST)
+		return &rows[letter - FIRST];
+	while (r->letter != letter)
+		r++;
+	return r;
+}
+
 enum opts_result opts_parse(struct opts *o, unsigned ranks, int argc, char **argv,
 			    char *err, size_t errlen)
 {
 	struct parse p = { .o = o, .err = err, .errlen = errlen, .dev = ranks ? "" : "rxe_1" };
+	struct option longs[ROWS + 1];
+	char letters[2 * ROWS + 3];
 	int letter, at;
 
+	list_options(longs, letters);
 	set_defaults(o, argv[0], ranks);
-	if (read_lab_variables(&p))
+	if (read_variables(&p))
 		return OPTS_BAD;
 	optind = 0; /* restart getopt: a program may parse more than once */
 	opterr = 0;
 	for (;;) {
 		at = optind ? optind : 1;
-		letter = getopt_long(argc, argv, "+:d:x:s:n:D:q:t:m:Fh", options, NULL);
+		letter = getopt_long(argc, argv, letters, longs, NULL);
 		if (letter == -1)
 			break;
-		if (letter == 'h')
-			return OPTS_HELP;
 		if (letter == '?' || letter == ':') {
 			set_error(&p, "%s: %s", argv[at],
-			    letter == ':' ? "a value is missing" : "no such option");
+				  letter == ':' ? "a value is missing" : "no such option");
 			return OPTS_BAD;
 		}
-		if (parse_option(&p, letter, optarg))
+		if (find_row(letter)->letter == 'h')
+			return OPTS_HELP;
+		if (parse_row(&p, find_row(letter), optarg))
 			return OPTS_BAD;
 	}
 	if (optind < argc) {

@@ -45,7 +45,7 @@ struct opts {
 	} collective;
 	uint64_t response;                 /* bytes, to a request */
 	unsigned claims;                   /* QPs of the host that claims */
-	int64_t duration, warmup, stagger, timeout; /* ns; warmup -1 = by rate */
+	int64_t duration, warmup, timeout; /* ns; warmup -1 = by rate */
 	uint64_t seed;
 	struct settings cc;
 	const char *preload;               /* NULL: found beside the program or installed */
@@ -56,7 +56,6 @@ struct opts {
 	} link;
 
 	const char *engine, *time;         /* the lab's; NULL outside of it */
-	const char *scenario;              /* title; NULL: made from the options */
 	const char *out;                   /* directory */
 	bool out_given;
 	const char *out_json, *plot;

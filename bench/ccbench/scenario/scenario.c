@@ -12,8 +12,8 @@
 #define SLICE 250000000ll      /* ns for which an empty path is measured */
 #define CLAIM_INTERVAL 50000000ll /* ns; agents forget a flow after 100 ms */
 
-/* Streams of random numbers that no host and no flow has. */
-enum { STREAM_START = 1 << 20, STREAM_PERMUTATION = 1 << 21 };
+/* A stream of random numbers that no host and no flow has. */
+enum { STREAM_PERMUTATION = 1 << 21 };
 
 static int add(struct flow_list *l, struct flow_spec f)
 {
@@ -68,17 +68,9 @@ static struct flow_spec pinger(const struct opts *o, unsigned src, unsigned dst)
 
 static int senders(const struct opts *o, struct flow_list *l)
 {
-	struct flow_spec f;
-	struct rng rng;
-	unsigned host;
-
-	for (host = 1; host <= o->senders; host++) {
-		rng = rng_of(o->seed, STREAM_START + host);
-		f = traffic(o, host, 0);
-		f.start = (int64_t)((double)o->stagger * rng_unit(&rng));
-		if (parallel(o, l, f))
+	for (unsigned host = 1; host <= o->senders; host++)
+		if (parallel(o, l, traffic(o, host, 0)))
 			return -1;
-	}
 	return 0;
 }
 

@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-#define BLUR_MAX 0.1 /* more, and retransmitted is not known */
-
 static double message_bytes(const struct run *r, const struct flow_spec *f, uint64_t size)
 {
 	struct wire w = { .op = (enum bench_op)f->op, .mtu = r->mtu, .ipv6 = r->ipv6,
@@ -64,17 +62,6 @@ double carried_most_bps(const struct run *r)
 	return sum;
 }
 
-/* Bytes on the wire of messages under way at t: how much of them has been sent is not known. */
-static double under_way(const struct run *r, int64_t t)
-{
-	double bytes = 0;
-	unsigned i;
-
-	for (i = 0; i < r->flows->n; i++)
-		bytes += expansion(r, i) * curve_piece(&r->flow[i]->curve, t);
-	return bytes;
-}
-
 static bool all_to_first(const struct run *r)
 {
 	unsigned i;
@@ -85,32 +72,13 @@ static bool all_to_first(const struct run *r)
 	return true;
 }
 
-/* The last sample by the end of the run's time. */
-static const struct sample *at_end(const struct run *r)
-{
-	size_t i = r->sampler.n;
-
-	while (i > 1 && r->sampler.v[i - 1].t >= r->end + r->sampler.period)
-		i--;
-	return &r->sampler.v[i - 1];
-}
-
 double carried_retransmitted(const struct run *r)
 {
 	const struct sampler *s = &r->sampler;
-	const struct sample *to;
-	double wire, blur, longer;
+	double wire;
 
-	if (!all_to_first(r) || !s->n || r->end <= r->start)
+	if (!all_to_first(r) || !s->n || s->final.t <= r->start)
 		return NAN;
-	to = at_end(r);
-	wire = (double)(to->s.bytes - s->v[0].s.bytes);
-	blur = under_way(r, to->t) / wire;
-	longer = (double)(s->final.t - r->end) / (double)(r->end - r->start);
-	if (!(blur <= longer)) {
-		to = &s->final;
-		wire = (double)(to->s.bytes - s->v[0].s.bytes);
-		blur = longer;
-	}
-	return wire > 0 && blur <= BLUR_MAX ? 1 - carried_bytes(r, r->start, to->t) / wire : NAN;
+	wire = (double)(s->final.s.bytes - s->v[0].s.bytes);
+	return wire > 0 ? 1 - carried_bytes(r, r->start, s->final.t) / wire : NAN;
 }

@@ -15,10 +15,9 @@ double carried_most_bps(const struct run *r);
 
 /*
  * The share of the bottleneck's bytes that do not belong to messages: retransmitted, lost between it
- * and a host, or sent by other programs. The share is taken from the start of the run, when no data
- * are in flight, to its end, or to the last completion if data in flight at the end cause a larger
- * error than the longer time. NAN if both errors exceed a tenth, without a sampler, and if the first
- * host sends, since its acknowledgements pass the bottleneck as well.
+ * and a host, or sent by other programs. It is of the time from the start of the run to the last
+ * completion, when no data are in flight. NAN without a sampler, and if the first host sends, since
+ * its acknowledgements pass the bottleneck as well.
  */
 double carried_retransmitted(const struct run *r);
 

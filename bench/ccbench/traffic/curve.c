@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "curve.h"
 
-#include <stdbool.h>
-
 void curve_start(struct curve *c, int64_t t, int64_t resolution)
 {
 	c->resolution = resolution;
@@ -53,32 +51,17 @@ static const struct curve_point *before(const struct curve *c, int64_t t)
 	return &c->p[lo];
 }
 
-static bool within(const struct curve *c, int64_t t)
-{
-	return c->n > 1 && t > c->p[0].t && t < c->p[c->n - 1].t;
-}
-
 double curve_at(const struct curve *c, int64_t t)
 {
 	const struct curve_point *a;
 
 	if (c->n == 0 || t <= c->p[0].t)
 		return 0;
-	if (!within(c, t))
+	if (t >= c->p[c->n - 1].t)
 		return (double)c->p[c->n - 1].bytes;
 	a = before(c, t);
 	return (double)a->bytes + (double)(a[1].bytes - a->bytes) *
 	       (double)(t - a->t) / (double)(a[1].t - a->t);
-}
-
-double curve_piece(const struct curve *c, int64_t t)
-{
-	const struct curve_point *a;
-
-	if (!within(c, t))
-		return 0;
-	a = before(c, t);
-	return a->t == t ? 0 : (double)(a[1].bytes - a->bytes);
 }
 
 double curve_rate(const struct curve *c, int64_t from, int64_t to)

@@ -38,9 +38,6 @@ void curve_add(struct curve *c, int64_t t, uint64_t bytes);
 /* Bytes done by t: 0 before the start, the last value after the end. */
 double curve_at(const struct curve *c, int64_t t);
 
-/* Bytes of the straight piece that t is within: between the points around it. 0 beyond the ends. */
-double curve_piece(const struct curve *c, int64_t t);
-
 /* The mean rate between two times, bit/s; 0 where to <= from. */
 double curve_rate(const struct curve *c, int64_t from, int64_t to);
 

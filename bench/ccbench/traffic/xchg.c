@@ -74,14 +74,6 @@ int xchg_recv(const struct xchg *x, struct xchg_msg *m)
 	return 0;
 }
 
-bool xchg_wait(const struct xchg *x, int64_t ns)
-{
-	struct pollfd p = { .fd = x->fd, .events = POLLIN };
-	struct timespec ts = { ns / 1000000000, ns % 1000000000 };
-
-	return ppoll(&p, 1, &ts, NULL) > 0;
-}
-
 int xchg_wait_any(const struct xchg *x, size_t n, int64_t ns, const sigset_t *mask)
 {
 	struct timespec ts = { ns / 1000000000, ns % 1000000000 };

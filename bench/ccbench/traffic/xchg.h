@@ -24,9 +24,6 @@ int xchg_send(const struct xchg *x, uint32_t type, const void *data, size_t len)
 /* The next message, waiting for it. 0, or -1 with errno, ECONNRESET if the other side has gone. */
 int xchg_recv(const struct xchg *x, struct xchg_msg *m);
 
-/* Wait at most ns; true if a message or the end of the connection can be received. */
-bool xchg_wait(const struct xchg *x, int64_t ns);
-
 /*
  * Wait until a message or an end can be received: the first such index of the n, or -1 with errno
  * EINTR or ETIMEDOUT. Entries with a negative descriptor are ignored. mask: signals to block during

@@ -21,16 +21,14 @@ static int print_help(void)
 {
 	printf("usage: ccshim check [-a ALG] [-m MODE] [-o NAME=VALUE] [-c FILE] [--json]\n"
 	       "                    [--root DIR] [--] [COMMAND [ARG...]]\n"
-	       "       ccshim check --fabric [--priority N] [--interval SECONDS] [--json]\n"
-	       "                    [--root DIR]\n\n"
+	       "       ccshim check --fabric [--priority N] [--json] [--root DIR]\n\n"
 	       "Checks whether COMMAND can be run under congestion control here, and prints\n"
 	       "remedies if not. COMMAND is only read, never run.\n\n"
 	       "  -a, --cc; -r, --max-rate; -m, --mode; -t, --trace; -o, --option; -c, --config\n"
 	       "              as of 'ccshim run'\n"
 	       "  --fabric    check instead how the interfaces of RoCE devices are set up:\n"
-	       "              MTU, PFC, trust, ECN, CNPs' DSCP, PAUSE frames per second\n"
-	       "  --priority N        the priority of RDMA traffic there (3)\n"
-	       "  --interval SECONDS  time to count PAUSE frames (1)\n"
+	       "              MTU, PFC, trust, ECN, CNPs' DSCP\n"
+	       "  --priority N  the priority of RDMA traffic there (3)\n"
 	       "  --json      JSON\n"
 	       "  --root DIR  check the devices in DIR/sys and DIR/dev\n"
 	       "  -h, --help  this text\n\n"
@@ -88,13 +86,12 @@ static void check_feedback(struct check *c, const struct ccs_cc_ops *ops,
 /* Check the configuration that applies to the command. */
 static void check_configuration(struct check *c, const char *command)
 {
-	const char *slash = strrchr(command, '/');
 	struct ccs_options o;
 	struct ccs_cc_spec spec;
 	char err[1024];
 	int wrong;
 
-	wrong = ccs_options_load_as(slash ? slash + 1 : command, &o, report_mistake, c);
+	wrong = ccs_options_load_as(basename(command), &o, report_mistake, c);
 	if (ccs_spec_parse(&spec, o.cc, err, sizeof(err))) {
 		check_report(c, CHECK_FAIL, "config", "'ccshim info -a' lists the algorithms",
 			  "cc: %s", err);
@@ -158,18 +155,17 @@ static int run_checks_json(struct check *c, char *const *argv)
 
 int cmd_check(int argc, char **argv)
 {
-	enum { OPT_JSON = 256, OPT_ROOT, OPT_FABRIC, OPT_PRIORITY, OPT_INTERVAL };
+	enum { OPT_JSON = 256, OPT_ROOT, OPT_FABRIC, OPT_PRIORITY };
 	static const struct option long_options[] = {
 		RUN_LONG_OPTIONS,
 		{ "json", no_argument, NULL, OPT_JSON },
 		{ "root", required_argument, NULL, OPT_ROOT },
 		{ "fabric", no_argument, NULL, OPT_FABRIC },
 		{ "priority", required_argument, NULL, OPT_PRIORITY },
-		{ "interval", required_argument, NULL, OPT_INTERVAL },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 }
 	};
-	struct check c = { .root = "", .interval_s = 1 };
+	struct check c = { .root = "" };
 	struct run_options options = { .value = { NULL } };
 	double priority = 3;
 	bool json = false, ok = true;
@@ -188,8 +184,6 @@ int cmd_check(int argc, char **argv)
 			c.fabric = true;
 		else if (letter == OPT_PRIORITY)
 			ok &= tool_parse_number("check", "--priority", optarg, 0, 7, &priority);
-		else if (letter == OPT_INTERVAL)
-			ok &= tool_parse_number("check", "--interval", optarg, 0.1, 3600, &c.interval_s);
 		else if (letter == '?')
 			ok = false;
 		else if (run_options_letter(&options, "check", letter))

@@ -14,7 +14,6 @@ struct check {
 	const char *root;               /* before /sys, /dev and /run; "" */
 	bool fabric;                    /* run check_fabric() only */
 	unsigned priority;              /* of RDMA traffic, for check_fabric */
-	double interval_s;              /* between its two readings */
 	enum verdict worst;
 };
 
@@ -31,7 +30,7 @@ void check_command(struct check *c, char *const *argv);
 /* RDMA devices in sysfs, their device files, and the limit on locked memory. */
 void check_devices(struct check *c);
 
-/* PFC, trust, ECN and pauses of RoCE devices' interfaces. */
+/* MTU, PFC, trust and ECN of RoCE devices' interfaces. */
 void check_fabric(struct check *c);
 
 /* The host agent named by the options. */

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Checks that the host agent runs and works, if the algorithm needs one. */
 #include <errno.h>
-#include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
 #include <linux/capability.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +15,7 @@
 #include "tools/ccshim/shared/preload.h"
 #include "tools/common/capabilities.h"
 #include "tools/common/installed.h"
+#include "tools/common/program.h"
 #include "check.h"
 
 /* The value of a member of the outermost object of the status: the text after "key": */
@@ -46,21 +45,16 @@ static bool forwards(void)
 static void report_firewall(struct check *c)
 {
 	char dir[PATH_MAX], path[PATH_MAX + 32], moved[PATH_MAX], *const argv[] = { path, (char *)"check", NULL };
-	posix_spawn_file_actions_t null;
-	int status = -1;
-	pid_t pid;
+	int status;
 
 	if (preload_build_dir(dir, sizeof(dir)))
 		snprintf(path, sizeof(path), "%stools/ccshim/ccshim-firewall", dir);
 	else
 		snprintf(path, sizeof(path), "%s/ccshim-firewall",
 			 installed_path(CCS_PKGLIBEXECDIR, moved, sizeof(moved)));
-	posix_spawn_file_actions_init(&null);
-	posix_spawn_file_actions_addopen(&null, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-	posix_spawn_file_actions_addopen(&null, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-	if (posix_spawn(&pid, path, &null, NULL, argv, environ) == 0)
-		waitpid(pid, &status, 0);
-	posix_spawn_file_actions_destroy(&null);
+	status = program_run(path, argv, -1, true, NULL);
+	if (status < 0)
+		return;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		check_report(c, CHECK_OK, "firewall", NULL, "users and containers cannot send in the place of "
 			  "this host");

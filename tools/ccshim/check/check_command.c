@@ -7,13 +7,6 @@
 #include "tools/ccshim/command/command.h"
 #include "tools/ccshim/shared/preload.h"
 
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static void report_verbs(struct check *c, const struct command_uses *u, const char *name)
 {
 	if (*u->of)
@@ -99,7 +92,7 @@ void check_command(struct check *c, char *const *argv)
 	obstacle = preload_obstacle(k->path);
 	if (obstacle != PRELOAD_FOREIGN && obstacle != PRELOAD_LIBC && !*k->unknown) {
 		command_uses(&uses, k);
-		report_reach(c, &uses, base_of(k->path), *k->script || *k->module);
+		report_reach(c, &uses, basename(k->path), *k->script || *k->module);
 		report_direct(c, &uses);
 	}
 	free(k);

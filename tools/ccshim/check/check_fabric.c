@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * ccshim check --fabric: whether the interfaces of RoCE devices are set up for a lossless priority
- * and for DCQCN in the NIC, and how often they are paused.
+ * and for DCQCN in the NIC.
  */
 #include <dirent.h>
 #include <limits.h>
@@ -14,9 +14,6 @@
 #include "nic.h"
 
 enum { CNP_DSCP = 48, ROCE_MTU = 4096, ROCE_HEADERS = 64 };
-
-/* The UCloud article's second goal. */
-#define PAUSES_MOST 5.0
 
 struct interface {
 	struct check *c;
@@ -124,40 +121,6 @@ static void check_ecn(const struct interface *i)
 			     "switches", "%s: CNPs have DSCP %ld", i->name, dscp);
 }
 
-static void report_rate(const struct interface *i, const char *what, const char *remedy,
-			uint64_t before, uint64_t after, double most)
-{
-	const double rate = (double)(after - before) / i->c->interval_s;
-
-	if (before == UINT64_MAX || after == UINT64_MAX || after < before)
-		return;
-	check_report(i->c, rate > most ? CHECK_WARN : CHECK_OK, "pauses", rate > most ? remedy : NULL,
-		     "%s: %.3g %s per second", i->name, rate, what);
-}
-
-static void check_pauses(const struct interface *i)
-{
-	struct nic_pauses before, after;
-
-	if (!nic_read_pauses(i->c->root, i->name, i->priority, false, &before))
-		return;
-	if (!*i->c->root)
-		usleep((useconds_t)(1e6 * i->c->interval_s));
-	if (!nic_read_pauses(i->c->root, i->name, i->priority, true, &after))
-		return;
-	if (before.received == UINT64_MAX && before.sent == UINT64_MAX) {
-		check_report(i->c, CHECK_OK, "pauses", NULL, "%s: the driver does not count them by priority",
-			     i->name);
-		return;
-	}
-	report_rate(i, "PAUSE frames received", "the switch's buffer fills up: let it mark earlier, see "
-		    "ccshim plan ecn, or control the senders", before.received, after.received, PAUSES_MOST);
-	report_rate(i, "PAUSE frames sent", "this host takes packets too slowly: check PCIe, memory "
-		    "and receive queues", before.sent, after.sent, PAUSES_MOST);
-	report_rate(i, "packets discarded by the NIC", "PFC does not reach the sender in time: see ccshim "
-		    "plan headroom", before.discarded, after.discarded, 0);
-}
-
 static bool is_software(const struct interface *i)
 {
 	const int fd = ccs_sysfs_open(i->sysfs, "infiniband/%s/parent", i->device);
@@ -185,7 +148,6 @@ static bool check_interface(struct check *c, const char *device)
 	check_mtu(&i);
 	check_dcb(&i);
 	check_ecn(&i);
-	check_pauses(&i);
 	return true;
 }
 

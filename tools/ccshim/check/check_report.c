@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "tools/ccshim/shared/terminal.h"
+#include "tools/common/terminal.h"
 
 const char *const check_verdicts[] = { "ok", "warn", "fail" };
 

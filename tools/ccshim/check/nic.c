@@ -132,34 +132,6 @@ bool nic_read_dcb(const char *root, const char *interface, struct nic_dcb *d)
 
 /* -- statistics ------------------------------------------------------------------------------ */
 
-/* Drivers' names of them: mlx5 and mlx4 rx_prio3_pause, bnxt_en rx_pfc_ena_frames_pri3, ice and i40e
- * rx_priority_3_xoff.nic. */
-static void count(struct nic_pauses *p, unsigned priority, const char *name, uint64_t value)
-{
-	static const struct {
-		const char *name;
-		size_t to;
-	} names[] = {
-		{ "rx_prio%u_pause", offsetof(struct nic_pauses, received) },
-		{ "tx_prio%u_pause", offsetof(struct nic_pauses, sent) },
-		{ "rx_prio%u_discards", offsetof(struct nic_pauses, discarded) },
-		{ "rx_pfc_ena_frames_pri%u", offsetof(struct nic_pauses, received) },
-		{ "tx_pfc_ena_frames_pri%u", offsetof(struct nic_pauses, sent) },
-		{ "rx_priority_%u_xoff.nic", offsetof(struct nic_pauses, received) },
-		{ "tx_priority_%u_xoff.nic", offsetof(struct nic_pauses, sent) },
-	};
-	char text[ETH_GSTRING_LEN];
-
-	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-		snprintf(text, sizeof(text), names[i].name, priority);
-#pragma GCC diagnostic pop
-		if (strcmp(name, text) == 0)
-			*(uint64_t *)(void *)((char *)p + names[i].to) = value;
-	}
-}
-
 static bool ethtool(int fd, const char *interface, void *command)
 {
 	struct ifreq request = { .ifr_data = command };
@@ -215,36 +187,10 @@ bool nic_read_recorded(const char *root, const char *interface, const char *file
 	return f;
 }
 
-bool nic_read_statistics(const char *root, const char *interface, bool later, nic_statistic *handle,
-			 void *arg)
+bool nic_read_statistics(const char *root, const char *interface, nic_statistic *handle, void *arg)
 {
-	if (!*root)
-		return ask_driver(interface, handle, arg);
-	return nic_read_recorded(root, interface, later ? "statistics.later" : "statistics", handle, arg);
-}
-
-/* Counters of a priority. */
-struct selection {
-	struct nic_pauses *to;
-	unsigned priority;
-};
-
-static void select_pauses(void *arg, const char *name, uint64_t value)
-{
-	const struct selection *s = arg;
-
-	count(s->to, s->priority, name, value);
-}
-
-bool nic_read_pauses(const char *root, const char *interface, unsigned priority, bool later,
-		     struct nic_pauses *p)
-{
-	struct selection s = { .to = p, .priority = priority };
-
-	*p = (struct nic_pauses){
-		.received = UINT64_MAX, .sent = UINT64_MAX, .discarded = UINT64_MAX,
-	};
-	return nic_read_statistics(root, interface, later, select_pauses, &s);
+	return *root ? nic_read_recorded(root, interface, "statistics", handle, arg)
+		     : ask_driver(interface, handle, arg);
 }
 
 /* -- attributes ------------------------------------------------------------------------------ */

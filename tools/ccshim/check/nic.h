@@ -4,8 +4,8 @@
 /*
  * Reads the priorities of a network interface: data center bridging by netlink, statistics by
  * ioctl. If root is not "", both come from files that were recorded. ROOT/nic/INTERFACE/dcb has
- * lines "pfc PRIORITY" and "dscp DSCP PRIORITY". The files statistics and statistics.later, for the
- * first and the second reading, have lines "NAME: VALUE" as `ethtool -S` prints them.
+ * lines "pfc PRIORITY" and "dscp DSCP PRIORITY". The file statistics has lines "NAME: VALUE" as
+ * `ethtool -S` prints them.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,20 +21,10 @@ struct nic_dcb {
 /* False: the driver does not report it. */
 bool nic_read_dcb(const char *root, const char *interface, struct nic_dcb *d);
 
-/* Counters of one priority; UINT64_MAX: not counted by this driver. */
-struct nic_pauses {
-	uint64_t received, sent, discarded;
-};
-
-/* later: the second of two readings. False: the statistics cannot be read. */
-bool nic_read_pauses(const char *root, const char *interface, unsigned priority, bool later,
-		     struct nic_pauses *p);
-
-/* Call handle() for each statistic of the driver; later as above. False: they cannot be read. */
+/* Call handle() for each statistic of the driver. False: they cannot be read. */
 typedef void nic_statistic(void *arg, const char *name, uint64_t value);
 
-bool nic_read_statistics(const char *root, const char *interface, bool later, nic_statistic *handle,
-			 void *arg);
+bool nic_read_statistics(const char *root, const char *interface, nic_statistic *handle, void *arg);
 /* Call handle() for each line "NAME: VALUE" of a file in ROOT/nic/INTERFACE. */
 bool nic_read_recorded(const char *root, const char *interface, const char *file,
 		       nic_statistic *handle, void *arg);

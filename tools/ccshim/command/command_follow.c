@@ -53,13 +53,6 @@ static const struct elsewhere {
 	{ "systemd-nspawn", "in a container" }, { "systemd-run", "by another process" },
 };
 
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* "/lib64/ld-linux-x86-64.so.2 ./app" runs the program as "./app" does. */
 static bool is_linker(const char *name)
 {
@@ -189,7 +182,7 @@ static bool is_open_mpi(void *arg, const struct ccs_elf_needed *lib)
 /* The command that a wrapper runs; NULL if argv is not a wrapper. */
 static char *const *unwrap(struct command *c, char *const *argv)
 {
-	const char *name = base_of(*argv);
+	const char *name = basename(*argv);
 	const struct wrapper *w = find_wrapper(name);
 	char *const *next = w ? find_wrapped(w, argv) : is_shell(name) ? find_in_shell(c, argv) : NULL;
 	const size_t at = strlen(c->started_by);
@@ -256,7 +249,7 @@ static const char *find_interpreter(const char *path, char *buf, size_t len, con
 	word = strtok_r(start + 2, " \t", &save);
 	if (!word)
 		return NULL;
-	if (strcmp(base_of(word), "env") == 0)
+	if (strcmp(basename(word), "env") == 0)
 		return command_of_env(save, buf, len);
 	snprintf(buf, len, "%s", word);
 	return access(buf, X_OK) == 0 ? buf : NULL;
@@ -290,7 +283,7 @@ static bool follow_scripts(struct command *c)
 /* Find the script among an interpreter's arguments, or Python's -m MODULE. */
 static void find_script(struct command *c, char *const *argv)
 {
-	const char *name = base_of(c->path);
+	const char *name = basename(c->path);
 	const bool python = strncmp(name, "python", 6) == 0;
 
 	if (!python && !is_shell(name))

@@ -32,10 +32,8 @@ struct walk {
 
 static void set_once(char *to, size_t len, const char *text)
 {
-	const char *slash = strrchr(text, '/');
-
 	if (!*to)
-		snprintf(to, len, "%s", slash ? slash + 1 : text);
+		snprintf(to, len, "%s", basename(text));
 }
 
 static bool has_prefix(const char *text, const char *prefix)

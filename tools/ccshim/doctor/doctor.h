@@ -6,7 +6,7 @@
  * A reading is taken from this host, or from a directory in which it was recorded: DIR/sys as in
  * /sys, DIR/nic/INTERFACE as tools/ccshim/check/nic.h describes it, and there the file qdisc with
  * lines "drops: N" and "marks: N"; DIR/agent, what ccshimd --status prints; DIR/stat, what
- * ccshim stat --reset --baseline=FILE writes.
+ * ccshim stat --reset FILE writes.
  */
 #include <net/if.h>
 #include <stdbool.h>

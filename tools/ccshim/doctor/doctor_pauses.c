@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* More PAUSE frames a second than this are too many: as for ccshim check --fabric. */
+/* More PAUSE frames a second than this are too many: the UCloud article's second goal. */
 #define PAUSES_MOST 5.0
 /* From this share of the time on, a pause is a storm. */
 #define STORM 0.5

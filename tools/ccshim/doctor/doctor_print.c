@@ -10,7 +10,7 @@
 
 #include "base/document.h"
 #include "base/json.h"
-#include "tools/ccshim/shared/terminal.h"
+#include "tools/common/terminal.h"
 
 enum { WIDTH = 80 };
 

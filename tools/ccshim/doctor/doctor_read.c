@@ -13,6 +13,7 @@
 #include "feedback/ipc.h"
 #include "tools/common/ask_agent.h"
 #include "tools/common/json_read.h"
+#include "tools/common/slurp.h"
 
 static void add_counter(struct doctor_port *p, enum doctor_source source, const char *name,
 			uint64_t value)
@@ -87,7 +88,7 @@ static void read_interface(struct doctor_port *p, const char *root, const char *
 	p->rp = nic_read_number(sysfs, p->interface, file);
 	snprintf(path, sizeof(path), "%s/class/net/%s/statistics", sysfs, p->interface);
 	add_directory(p, DOCTOR_NETDEV, path);
-	nic_read_statistics(root, p->interface, false, add_statistic, p);
+	nic_read_statistics(root, p->interface, add_statistic, p);
 	if (doctor_read_qdisc(root, p->interface, &q)) {
 		add_counter(p, DOCTOR_QDISC, "qdisc_drops", q.drops);
 		add_counter(p, DOCTOR_QDISC, "qdisc_marks", q.marks);
@@ -147,28 +148,13 @@ static bool read_member(struct json_read *j, const char *key, void *arg)
 	return to ? json_number(j, to) : json_skip(j);
 }
 
-static char *read_file(const char *path)
-{
-	FILE *f = fopen(path, "re");
-	char *text = NULL;
-	size_t size = 0;
-
-	if (f && getdelim(&text, &size, '\0', f) < 0) {
-		free(text);
-		text = NULL;
-	}
-	if (f)
-		fclose(f);
-	return text;
-}
-
 static void read_agent(struct doctor_agent *a, const char *root)
 {
 	struct json_read j = { 0 };
 	char path[PATH_MAX], *text;
 
 	snprintf(path, sizeof(path), "%s/agent", root);
-	text = *root ? read_file(path) : ask_agent(CCS_IPC_SOCKET);
+	text = *root ? slurp(path) : ask_agent(CCS_IPC_SOCKET);
 	j.text = j.at = text;
 	a->present = text && json_object(&j, read_member, a);
 	free(text);

@@ -6,7 +6,7 @@
 #include "base/number.h"
 #include "base/units.h"
 #include "info.h"
-#include "tools/ccshim/shared/terminal.h"
+#include "tools/common/terminal.h"
 
 #define TEXT_LEN 64
 #define PARAM_LEAD "                 " /* below the values of a parameter */

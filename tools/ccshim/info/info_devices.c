@@ -9,7 +9,7 @@
 #include "base/units.h"
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/ccshim/shared/devices.h"
-#include "tools/ccshim/shared/terminal.h"
+#include "tools/common/terminal.h"
 #include "info.h"
 
 static double port_rate(const struct device *dev, unsigned i)

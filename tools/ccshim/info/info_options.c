@@ -4,7 +4,7 @@
 
 #include "config/conf.h"
 #include "info.h"
-#include "tools/ccshim/shared/terminal.h"
+#include "tools/common/terminal.h"
 
 #define WIDTH 78
 
@@ -103,22 +103,6 @@ void info_options_text(const struct info_options *o)
 	print_others(o);
 }
 
-static void print_wrapped(const char *text)
-{
-	int column = 0;
-
-	while (*text) {
-		const int word = (int)strcspn(text, " ");
-
-		if (!column || column + 1 + word > WIDTH)
-			column = printf("%s#", column ? "\n" : "") - (column > 0);
-		column += printf(" %.*s", word, text);
-		text += word;
-		text += *text == ' ';
-	}
-	putchar('\n');
-}
-
 void info_options_file(const struct info_options *o)
 {
 	char values[128], text[520];
@@ -129,7 +113,7 @@ void info_options_file(const struct info_options *o)
 
 		printf("\n# %s: %s (default %s)\n", opt->name,
 		       ccs_opt_values(opt, values, sizeof(values)), *opt->def ? opt->def : "empty");
-		print_wrapped(opt->doc);
+		terminal_wrap(stdout, WIDTH, "# ", "# %s", opt->doc);
 		printf("%s = %s\n", opt->name, value_text(o, opt, text));
 	}
 }

@@ -10,7 +10,7 @@
 
 #include "info.h"
 #include "tools/ccshim/shared/preload.h"
-#include "tools/ccshim/shared/terminal.h"
+#include "tools/common/terminal.h"
 
 /* The file that libibverbs was loaded from; its name carries the version. */
 static const char *libibverbs_path(char real[PATH_MAX])

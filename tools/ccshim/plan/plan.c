@@ -9,7 +9,7 @@
 #include "base/document.h"
 #include "base/suggest.h"
 #include "tools/ccshim/shared/ccshim.h"
-#include "tools/ccshim/shared/terminal.h"
+#include "tools/common/terminal.h"
 
 static const struct plan_calc *const calcs[] = {
 	&plan_headroom, &plan_buffer,
@@ -106,15 +106,6 @@ static void explain(const struct plan *p)
 	}
 }
 
-/* A switch's configuration has the switch's members only. */
-static void begin_document(struct plan *p)
-{
-	if (p->calc == &plan_qos && strcmp(plan_text(p, "format"), "sonic") == 0)
-		return;
-	ccs_document_head(&p->j, ccs_document_now());
-	ccs_json_str(&p->j, "calculation", p->calc->name);
-}
-
 /* JSON goes to a buffer first: a mistake must not leave half an object on stdout. */
 static int calculate(struct plan *p)
 {
@@ -126,7 +117,8 @@ static int calculate(struct plan *p)
 	if (f) {
 		ccs_json_start(&p->j, f);
 		ccs_json_object(&p->j, NULL);
-		begin_document(p);
+		ccs_document_head(&p->j, ccs_document_now());
+		ccs_json_str(&p->j, "calculation", p->calc->name);
 	}
 	status = p->calc->main(p);
 	if (!p->failed && p->explain && !p->json)

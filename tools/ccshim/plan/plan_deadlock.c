@@ -8,7 +8,7 @@
 #include "plan.h"
 #include "plan_network.h"
 #include "tools/ccshim/shared/ccshim.h"
-#include "tools/ccshim/shared/terminal.h"
+#include "tools/common/terminal.h"
 
 static const struct plan_option options[] = {
 	{ "clos", "TORSxAGGSxCORES", "4x4x2", "the network; cores may be left out" },

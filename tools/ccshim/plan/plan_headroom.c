@@ -9,7 +9,7 @@
 #include "plan.h"
 #include "tools/common/topology.h"
 #include "tools/ccshim/shared/ccshim.h"
-#include "tools/ccshim/shared/terminal.h"
+#include "tools/common/terminal.h"
 
 static const struct plan_option options[] = {
 	{ "rate", "RATE", "100g", "line rate of the port" },

@@ -15,7 +15,7 @@
 _Static_assert(CCS_WIRE_PORT == 4793, "EDGE and the manual page have the agents' port");
 
 static const struct plan_option options[] = {
-	{ "format", "FORMAT", "table", "table, tc or sonic" },
+	{ "format", "FORMAT", "table", "table or tc" },
 	{ "edge", "PORT/DSCP:QUEUE", EDGE, "rules" },
 	{ "inside", "DSCP:QUEUE", "48:6,46:5", "queues of DSCPs inside" },
 	{ "other", "QUEUE", "2", "of all other packets" },
@@ -271,35 +271,19 @@ static void print_commands(struct plan *p, const struct qos *q, bool edge)
 	free(text);
 }
 
-static void print_sonic(struct plan *p, const struct qos *q)
-{
-	struct ccs_json j;
-
-	if (p->json) {
-		qos_write_sonic(&p->j, q);
-		return;
-	}
-	ccs_json_start(&j, stdout);
-	ccs_json_object(&j, NULL);
-	qos_write_sonic(&j, q);
-	ccs_json_finish(&j);
-}
-
 static int qos(struct plan *p)
 {
 	static struct qos q;
 	const char *format = plan_text(p, "format"), *where = plan_text(p, "where");
 
-	if (strcmp(format, "table") && strcmp(format, "tc") && strcmp(format, "sonic"))
-		plan_refuse(p, "format", "'%s' is not table, tc or sonic", format);
+	if (strcmp(format, "table") && strcmp(format, "tc"))
+		plan_refuse(p, "format", "'%s' is neither table nor tc", format);
 	if (strcmp(where, "edge") && strcmp(where, "inside"))
 		plan_refuse(p, "where", "'%s' is neither edge nor inside", where);
 	if (!read_qos(p, &q))
 		return EXIT_USAGE;
 	if (strcmp(format, "tc") == 0)
 		print_commands(p, &q, strcmp(where, "edge") == 0);
-	else if (strcmp(format, "sonic") == 0)
-		print_sonic(p, &q);
 	else if (p->json)
 		print_json(p, &q);
 	else
@@ -308,6 +292,6 @@ static int qos(struct plan *p)
 }
 
 const struct plan_calc plan_qos = {
-	.name = "qos", .doc = "queues of CNPs and RDMA, for tc and SONiC",
+	.name = "qos", .doc = "queues of CNPs and RDMA, for tc",
 	.options = options, .formulas = formulas, .main = qos,
 };

@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "base/json.h"
 #include "fabric/qos.h"
 #include "fabric/red.h"
 
@@ -23,8 +22,5 @@ struct qos {
 
 /* Commands for a port of a Linux switch, which match as at the edge or as inside. */
 void qos_print_tc(FILE *f, const struct qos *q, bool edge);
-
-/* Tables of SONiC's config_db, as members of an open object. */
-void qos_write_sonic(struct ccs_json *j, const struct qos *q);
 
 #endif

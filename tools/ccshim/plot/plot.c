@@ -47,20 +47,6 @@ static int parse_cdf(struct plot *p)
 	return EXIT_USAGE;
 }
 
-static int parse_number(const char *what, unsigned long least, unsigned long most,
-		       unsigned long *value)
-{
-	char *end;
-
-	errno = 0;
-	*value = strtoul(optarg, &end, 10);
-	if (*optarg >= '0' && *optarg <= '9' && !*end && !errno && *value >= least &&
-	    *value <= most)
-		return 0;
-	tool_error("plot", "%s: '%s' is not a number from %lu to %lu", what, optarg, least, most);
-	return EXIT_USAGE;
-}
-
 static int parse_out(struct plot *p)
 {
 	p->out = optarg;
@@ -91,12 +77,12 @@ static int parse_option(struct plot *p, int letter)
 	case OPT_DRY_RUN: p->script = true; return 0;
 	case OPT_CDF: return parse_cdf(p);
 	case OPT_FLOWS:
-		if (parse_number("--flows", 1, 64, &value))
+		if (!tool_parse_count("plot", "--flows", optarg, 1, 64, &value))
 			return EXIT_USAGE;
 		p->most = (unsigned)value;
 		return 0;
 	case OPT_QP:
-		if (parse_number("--qp", 0, UINT32_MAX, &value))
+		if (!tool_parse_count("plot", "--qp", optarg, 0, UINT32_MAX, &value))
 			return EXIT_USAGE;
 		p->has_qp = true;
 		p->qp = (uint32_t)value;
@@ -155,11 +141,9 @@ static void name_flows(struct plot *p, char **files)
 {
 	for (unsigned i = 0; i < p->n; i++) {
 		struct plot_flow *flow = p->flow[i];
-		const char *base = strrchr(files[flow->source], '/');
 
-		base = base ? base + 1 : files[flow->source];
 		snprintf(flow->name, sizeof(flow->name), "%.40s%s%sQP %" PRIu32 "%s%s",
-			 files[1] ? base : "", files[1] ? " " : "", flow->owner,
+			 files[1] ? basename(files[flow->source]) : "", files[1] ? " " : "", flow->owner,
 			 (uint32_t)flow->id, *flow->peer ? " to " : "", flow->peer);
 	}
 }

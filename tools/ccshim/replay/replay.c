@@ -5,7 +5,6 @@
  */
 #include "replay.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
@@ -221,15 +220,10 @@ static int parse_algorithm(struct replay *r)
 
 static int parse_qp(struct replay *r)
 {
-	char *end;
 	unsigned long value;
 
-	errno = 0;
-	value = strtoul(optarg, &end, 10);
-	if (*optarg < '0' || *optarg > '9' || *end || errno || value > UINT32_MAX) {
-		tool_error("replay", "--qp: '%s' is not a queue pair number", optarg);
+	if (!tool_parse_count("replay", "--qp", optarg, 0, UINT32_MAX, &value))
 		return EXIT_USAGE;
-	}
 	r->qp = (uint32_t)value;
 	r->has_qp = r->given_qp = true;
 	return 0;

@@ -161,10 +161,9 @@ static void warn_of_directory(const char *option, const char *file)
 /* Check the whole configuration that applies to the command, with sections and conflicts. */
 static int check_configuration(const char *command, bool quiet)
 {
-	const char *slash = strrchr(command, '/');
 	struct ccs_options o;
 
-	if (ccs_options_load_as(slash ? slash + 1 : command, &o, tool_complain, "run") ||
+	if (ccs_options_load_as(basename(command), &o, tool_complain, "run") ||
 	    tool_check_cc("run", &o))
 		return -1;
 	if (!quiet) {

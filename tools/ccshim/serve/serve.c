@@ -2,10 +2,8 @@
 /* ccshim serve: its command line. */
 #include "serve.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tools/ccshim/shared/ccshim.h"
@@ -30,18 +28,6 @@ static int print_help(void)
 }
 
 /* -- options ----------------------------------------------------------------------------------- */
-
-static bool read_port(struct serve *s)
-{
-	char *end;
-
-	errno = 0;
-	s->port = (unsigned)strtoul(optarg, &end, 10);
-	if (*optarg >= '0' && *optarg <= '9' && !*end && !errno && s->port <= 65535)
-		return true;
-	tool_error("serve", "--port: '%s' is not a number from 0 to 65535", optarg);
-	return false;
-}
 
 static bool read_address(struct serve *s)
 {
@@ -85,18 +71,20 @@ static int read_options(struct serve *s, int argc, char **argv)
 		{ "control", no_argument, NULL, OPT_CONTROL },
 		{ 0 }
 	};
+	unsigned long port = s->port;
 	bool ok = true;
 	int c;
 
 	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		switch (c) {
 		case 'h': print_help(); return flush_output() + 1;
-		case OPT_PORT: ok &= read_port(s); break;
+		case OPT_PORT: ok &= tool_parse_count("serve", "--port", optarg, 0, 65535, &port); break;
 		case OPT_ADDRESS: ok &= read_address(s); break;
 		case OPT_CONTROL: s->control = true; break;
 		default: ok = false;
 		}
 	}
+	s->port = (unsigned)port;
 	if (ok && argv[optind])
 		tool_error("serve", "unexpected argument '%s'", argv[optind]);
 	if (!ok || argv[optind])

@@ -27,20 +27,12 @@ static char *format(const struct stat_snapshot *s)
 	return NULL;
 }
 
-/* The increase since the last reading, which is replaced. */
 static char *read_flows(struct serve *s)
 {
-	struct stat_snapshot now, increase;
-	char *text = NULL;
+	struct stat_snapshot increase;
+	char *text = stat_read_increase(&increase, &s->last) ? format(&increase) : NULL;
 
-	stat_read(&now, 0);
-	if (stat_copy(&increase, &now) == 0) {
-		stat_subtract(&increase, &s->last);
-		text = format(&increase);
-	}
 	stat_free(&increase);
-	stat_free(&s->last);
-	s->last = now;
 	return text;
 }
 

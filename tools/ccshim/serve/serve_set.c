@@ -3,15 +3,11 @@
 #include "serve.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "tools/ccshim/shared/ccshim.h"
+#include "tools/common/program.h"
 
 enum { ARGS = 80 };
 
@@ -43,63 +39,17 @@ static bool make_args(char *args[ARGS], const char *pid, const char *lqpn, char 
 	return true;
 }
 
-/* 0 or an errno. The child has no signals blocked and ignored. */
-static int start_command(pid_t *pid, const char *ccshim, char *const *args, int out)
-{
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attr;
-	sigset_t none, pipe;
-	int error;
-
-	sigemptyset(&none);
-	sigemptyset(&pipe);
-	sigaddset(&pipe, SIGPIPE);
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
-	posix_spawn_file_actions_adddup2(&files, out, STDERR_FILENO);
-	posix_spawnattr_init(&attr);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setsigdefault(&attr, &pipe);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-	error = posix_spawn(pid, ccshim, &files, &attr, args, environ);
-	posix_spawnattr_destroy(&attr);
-	posix_spawn_file_actions_destroy(&files);
-	return error;
-}
-
-static char *read_all(int fd)
-{
-	char part[1024], *text = NULL;
-	size_t len = 0;
-	FILE *f = open_memstream(&text, &len);
-	ssize_t n;
-
-	while ((n = read(fd, part, sizeof(part))) > 0 || (n < 0 && errno == EINTR))
-		if (n > 0 && f)
-			fwrite(part, 1, (size_t)n, f);
-	if (f)
-		fclose(f);
-	return text;
-}
-
 static int run_command(const char *ccshim, char *const *args, char **answer)
 {
-	int end[2], status = 0, error;
-	pid_t pid;
+	size_t len = 0;
+	FILE *f = open_memstream(answer, &len);
+	const int status = f ? program_run(ccshim, args, -1, true, f) : -1;
 
-	if (pipe2(end, O_CLOEXEC))
-		return EXIT_FAILED;
-	error = start_command(&pid, ccshim, args, end[1]);
-	close(end[1]);
-	if (error)
-		*answer = strdup(strerror(error));
-	else
-		*answer = read_all(end[0]);
-	close(end[0]);
-	if (error || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
-		return EXIT_FAILED;
-	return WEXITSTATUS(status);
+	if (f && status < 0)
+		fputs(strerror(errno), f);
+	if (f)
+		fclose(f);
+	return status >= 0 && WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILED;
 }
 
 int serve_set(const struct serve *s, const char *pid, const char *lqpn, char *settings, char **answer)

@@ -42,6 +42,10 @@ int tool_check_cc(const char *cmd, const struct ccs_options *o);
 bool tool_parse_number(const char *cmd, const char *option, const char *text, double least, double most,
 		       double *value);
 
+/* The same for a whole number, in decimal digits only. */
+bool tool_parse_count(const char *cmd, const char *option, const char *text, unsigned long least,
+		      unsigned long most, unsigned long *value);
+
 /* For ccs_options_load_as(): arg is the subcommand's name. */
 void tool_complain(void *arg, const char *sentence);
 

@@ -2,11 +2,13 @@
 /* Error messages of the subcommands, and checks that print one. */
 #include "ccshim.h"
 
+#include <errno.h>
 #include <stdarg.h>
+#include <stdlib.h>
 
 #include "base/units.h"
 #include "config/check_cc.h"
-#include "terminal.h"
+#include "tools/common/terminal.h"
 
 void tool_error(const char *cmd, const char *fmt, ...)
 {
@@ -47,5 +49,18 @@ bool tool_parse_number(const char *cmd, const char *option, const char *text, do
 	if (ccs_parse_unit(text, CCS_UNIT_NONE, value) == 0 && *value >= least && *value <= most)
 		return true;
 	tool_error(cmd, "%s: '%s' is not a number from %g to %g", option, text, least, most);
+	return false;
+}
+
+bool tool_parse_count(const char *cmd, const char *option, const char *text, unsigned long least,
+		      unsigned long most, unsigned long *value)
+{
+	char *end;
+
+	errno = 0;
+	*value = strtoul(text, &end, 10);
+	if (*text >= '0' && *text <= '9' && !*end && !errno && *value >= least && *value <= most)
+		return true;
+	tool_error(cmd, "%s: '%s' is not a whole number from %lu to %lu", option, text, least, most);
 	return false;
 }

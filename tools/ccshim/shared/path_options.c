@@ -2,7 +2,6 @@
 /* Parses the options that describe a network path. */
 #include "path_options.h"
 
-#include "base/units.h"
 #include "ccshim.h"
 
 /* Parse optarg as the configuration option of that name does. */
@@ -24,15 +23,12 @@ static int parse_as_option(const char *cmd, const char *name, double *value)
 
 static int parse_flows(const char *cmd, unsigned *flows)
 {
-	double value;
+	unsigned long value;
 
-	if (ccs_parse_unit(optarg, CCS_UNIT_NONE, &value) == 0 && value >= 1 && value <= 1e6 &&
-	    value == (double)(unsigned)value) {
-		*flows = (unsigned)value;
-		return 0;
-	}
-	tool_error(cmd, "flows: '%s' is not a whole number from 1 to 1000000", optarg);
-	return EXIT_USAGE;
+	if (!tool_parse_count(cmd, "--flows", optarg, 1, 1000000, &value))
+		return EXIT_USAGE;
+	*flows = (unsigned)value;
+	return 0;
 }
 
 int path_parse(const char *cmd, int letter, struct ccs_cc_path *path)

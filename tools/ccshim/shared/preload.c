@@ -107,13 +107,6 @@ static enum preload_obstacle find_privilege(const char *path)
 	return PRELOAD_FREE;
 }
 
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* A C library is known by its dynamic linker's name; the directory differs between systems. */
 static enum preload_obstacle compare(const struct ccs_elf *e, const struct ccs_elf *own)
 {
@@ -123,7 +116,7 @@ static enum preload_obstacle compare(const struct ccs_elf *e, const struct ccs_e
 		return PRELOAD_FOREIGN;
 	if (!linker)
 		return PRELOAD_STATIC;
-	if (own_linker && strcmp(base_of(linker), base_of(own_linker)) != 0)
+	if (own_linker && strcmp(basename(linker), basename(own_linker)) != 0)
 		return PRELOAD_LIBC;
 	return ccs_elf_symbol(e, "__msan_init", true) ? PRELOAD_MSAN : PRELOAD_FREE;
 }

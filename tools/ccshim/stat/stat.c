@@ -24,15 +24,14 @@ enum {
 enum form { TABLE, JSON, OPENMETRICS, PROMETHEUS };
 
 struct request {
-	pid_t pid;                       /* 0: all */
+	unsigned long pid;               /* 0: all */
 	double interval_s;               /* 0: once */
 	unsigned long count;             /* 0: unlimited */
 	int deltas;                      /* -1: not given, on with an interval */
 	enum form form;
 	const struct ccs_stats_field *sort;
 	unsigned long max_qps;
-	bool reset, baseline;
-	const char *file;                /* baseline; NULL: the default file */
+	const char *reset, *baseline;    /* files */
 };
 
 static int print_help(void)
@@ -51,9 +50,8 @@ static int print_help(void)
 	       "  --prometheus            metrics in Prometheus' text format for node_exporter\n"
 	       "  --openmetrics           metrics as OpenMetrics\n"
 	       "  --max-qps N             maximum number of queue pairs in metrics       [100]\n"
-	       "  --reset                 save the statistics as a baseline, in a file of yours\n"
-	       "  --baseline              show statistics since the baseline\n"
-	       "  --baseline=FILE         the file of the baseline, with --reset too\n"
+	       "  --reset FILE            save the statistics in a file, as a baseline\n"
+	       "  --baseline FILE         show statistics since that baseline\n"
 	       "  -h, --help              this text\n\n"
 	       "The status is 0; 1 if the process of -p has no statistics; 2 for a mistake in\n"
 	       "the options.\n");
@@ -62,106 +60,32 @@ static int print_help(void)
 
 /* -- the baseline ---------------------------------------------------------------- */
 
-/* ~/.local/state/ccshim/baseline, or below XDG_STATE_HOME. */
-static bool default_baseline(char *name, size_t len)
-{
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-
-	if (state && *state == '/')
-		return (size_t)snprintf(name, len, "%s/ccshim/baseline", state) < len;
-	return home && *home == '/' &&
-	       (size_t)snprintf(name, len, "%s/.local/state/ccshim/baseline", home) < len;
-}
-
-/* The home may be another user's (su -m, sudo -E), with links and FIFOs that he has put there. */
-static bool is_of_other_user(const char *name)
-{
-	char dir[4000];
-	struct stat st;
-	char *slash;
-	int error;
-
-	snprintf(dir, sizeof(dir), "%s", name);
-	do {
-		slash = strrchr(dir, '/');
-		if (!slash || slash == dir)
-			return false;
-		*slash = '\0';
-		error = stat(dir, &st);
-	} while (error && (errno == ENOENT || errno == ENOTDIR));
-	return error || (st.st_uid && st.st_uid != geteuid());
-}
-
-/* 0, or an errno. */
-static int make_parents(char *name)
-{
-	int error = 0;
-
-	for (char *p = strchr(name + 1, '/'); p; p = strchr(p + 1, '/')) {
-		*p = '\0';
-		if (mkdir(name, 0700) && errno != EEXIST && !error)
-			error = errno;
-		*p = '/';
-	}
-	return error;
-}
-
-static int baseline_file(const struct request *rq, char *name, size_t len)
-{
-	if (rq->file) {
-		if ((size_t)snprintf(name, len, "%s", rq->file) < len)
-			return 0;
-	} else if (default_baseline(name, len)) {
-		if (!is_of_other_user(name))
-			return 0;
-		tool_error("stat", "%s: is not used, because another user owns its directory: give "
-			   "--baseline=FILE", name);
-		return EXIT_FAILED;
-	}
-	tool_error("stat", "there is no default file for the baseline: give --baseline=FILE, or set HOME");
-	return EXIT_USAGE;
-}
-
-static int save_baseline(const struct request *rq)
+static int save_baseline(const char *file)
 {
 	struct stat_snapshot s;
-	char name[4000];
 	struct stat st;
-	int error, missing = 0;
+	int error;
 
-	error = baseline_file(rq, name, sizeof(name));
-	if (error)
-		return error;
-	if (lstat(name, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode)) {
+	if (lstat(file, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode)) {
 		tool_error("stat", "%s: not a regular file, which a baseline would replace: give the "
-			   "name of one", name);
+			   "name of one", file);
 		return EXIT_FAILED;
 	}
-	if (!rq->file)
-		missing = make_parents(name);
 	stat_read(&s, 0);
-	error = stat_save(&s, name);
+	error = stat_save(&s, file);
 	stat_free(&s);
 	if (error)
-		tool_error("stat", "%s: %s; name another file with --baseline=FILE", name,
-			   strerror(missing ? missing : error));
+		tool_error("stat", "%s: %s; name another file with --reset", file, strerror(error));
 	return error ? EXIT_FAILED : EXIT_OK;
 }
 
-static int load_baseline(const struct request *rq, struct stat_snapshot *base)
+static int load_baseline(const char *file, struct stat_snapshot *base)
 {
-	char name[4000];
-	int error;
+	const int error = stat_load(base, file);
 
-	error = baseline_file(rq, name, sizeof(name));
 	if (error)
-		return error;
-	error = stat_load(base, name);
-	if (error == EBADMSG)
-		tool_error("stat", "%s: not a baseline; 'ccshim stat --reset' writes one", name);
-	else if (error)
-		tool_error("stat", "%s: %s; 'ccshim stat --reset' writes one", name,
-			   strerror(error));
+		tool_error("stat", "%s: %s; 'ccshim stat --reset FILE' writes one", file,
+			   error == EBADMSG ? "not a baseline" : strerror(error));
 	return error ? EXIT_FAILED : EXIT_OK;
 }
 
@@ -247,14 +171,14 @@ static int monitor(const struct request *rq, const struct stat_snapshot *baselin
 	int status = EXIT_OK;
 
 	if (deltas && !baseline) {
-		stat_read(&before, rq->pid);
+		stat_read(&before, (pid_t)rq->pid);
 		seconds_sleep(rq->interval_s > 0 ? rq->interval_s : 1);
 	}
 	for (;;) {
-		stat_read(&now, rq->pid);
+		stat_read(&now, (pid_t)rq->pid);
 		stat_warn_of_omissions("stat", &now);
 		if (rq->pid && !now.count) {
-			status = shown ? EXIT_OK : explain_absence(rq->pid);
+			status = shown ? EXIT_OK : explain_absence((pid_t)rq->pid);
 			break;
 		}
 		status = print_copy(rq, &now, baseline ? baseline : deltas ? &before : NULL);
@@ -271,30 +195,6 @@ static int monitor(const struct request *rq, const struct stat_snapshot *baselin
 }
 
 /* -- options --------------------------------------------------------------------- */
-
-static int parse_number(const char *what, unsigned long least, unsigned long most,
-		       unsigned long *value)
-{
-	char *end;
-
-	errno = 0;
-	*value = strtoul(optarg, &end, 10);
-	if (*optarg >= '0' && *optarg <= '9' && !*end && !errno && *value >= least && *value <= most)
-		return 0;
-	tool_error("stat", "%s: '%s' is not a number from %lu to %lu", what, optarg, least, most);
-	return EXIT_USAGE;
-}
-
-static int parse_interval(struct request *rq)
-{
-	char *end;
-
-	rq->interval_s = strtod(optarg, &end);
-	if (end != optarg && !*end && rq->interval_s >= 0.001 && rq->interval_s <= 1e6)
-		return 0;
-	tool_error("stat", "-i: '%s' is not a number of seconds, 0.001 to 1e6", optarg);
-	return EXIT_USAGE;
-}
 
 static int parse_sort(struct request *rq)
 {
@@ -341,29 +241,23 @@ static bool is_metrics(const struct request *rq)
 /* 0, or the exit status. */
 static int parse_option(struct request *rq, int c)
 {
-	unsigned long pid;
-	int rc;
+	bool ok = true;
 
 	switch (c) {
-	case 'p':
-		rc = parse_number("-p", 1, INT_MAX, &pid);
-		rq->pid = (pid_t)pid;
-		return rc;
-	case 'i': return parse_interval(rq);
-	case 'n': return parse_number("-n", 1, ULONG_MAX, &rq->count);
+	case 'p': ok = tool_parse_count("stat", "-p", optarg, 1, INT_MAX, &rq->pid); break;
+	case 'i': ok = tool_parse_number("stat", "-i", optarg, 0.001, 1e6, &rq->interval_s); break;
+	case 'n': ok = tool_parse_count("stat", "-n", optarg, 1, ULONG_MAX, &rq->count); break;
 	case OPT_DISPLAY: return parse_deltas(rq);
 	case OPT_SORT: return parse_sort(rq);
-	case OPT_MAX_QPS: return parse_number("--max-qps", 0, 1000000, &rq->max_qps);
+	case OPT_MAX_QPS: ok = tool_parse_count("stat", "--max-qps", optarg, 0, 1000000, &rq->max_qps); break;
 	case OPT_JSON: return parse_form(rq, JSON);
 	case OPT_OPENMETRICS: return parse_form(rq, OPENMETRICS);
 	case OPT_PROMETHEUS: return parse_form(rq, PROMETHEUS);
-	case OPT_RESET: rq->reset = true; return 0;
-	case OPT_BASELINE:
-		rq->baseline = true;
-		rq->file = optarg;
-		return 0;
+	case OPT_RESET: rq->reset = optarg; return 0;
+	case OPT_BASELINE: rq->baseline = optarg; return 0;
 	default: return tool_usage_error("stat");
 	}
+	return ok ? 0 : EXIT_USAGE;
 }
 
 /* Check the combination of options. */
@@ -400,8 +294,8 @@ int cmd_stat(int argc, char **argv)
 		{ "prometheus", no_argument, NULL, OPT_PROMETHEUS },
 		{ "sort", required_argument, NULL, OPT_SORT },
 		{ "max-qps", required_argument, NULL, OPT_MAX_QPS },
-		{ "reset", no_argument, NULL, OPT_RESET },
-		{ "baseline", optional_argument, NULL, OPT_BASELINE },
+		{ "reset", required_argument, NULL, OPT_RESET },
+		{ "baseline", required_argument, NULL, OPT_BASELINE },
 		{ 0 }
 	};
 	struct request rq = { .deltas = -1, .max_qps = 100 };
@@ -422,9 +316,9 @@ int cmd_stat(int argc, char **argv)
 		rq.deltas = 0;
 	stat_warn_of_option("stat");
 	if (rq.reset)
-		return save_baseline(&rq);
+		return save_baseline(rq.reset);
 	if (rq.baseline)
-		status = load_baseline(&rq, &base);
+		status = load_baseline(rq.baseline, &base);
 	if (!status)
 		status = monitor(&rq, rq.baseline ? &base : NULL);
 	stat_free(&base);

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "config/options.h"
 #include "observe/stats_dir.h"
 #include "stat_search.h"
@@ -331,21 +332,13 @@ void stat_warn_of_option(const char *cmd)
 			   read_option(), obstacle);
 }
 
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 static void read_all(struct stat_snapshot *s, pid_t only, bool brief)
 {
 	struct search f = { .s = s, .only = only, .brief = brief, .stats_dir = read_option() };
 	const struct children c = { run_party, add_results, &f };
 
-	*s = (struct stat_snapshot){ .now_ns = clock_ns(CLOCK_MONOTONIC),
-				     .unix_ns = clock_ns(CLOCK_REALTIME) };
+	*s = (struct stat_snapshot){ .now_ns = ccs_clock_ns(CLOCK_MONOTONIC),
+				     .unix_ns = ccs_clock_ns(CLOCK_REALTIME) };
 	stat_use_option();
 	namespaces_read(&f.ns, only);
 	find_parties(&f);
@@ -366,6 +359,22 @@ void stat_read(struct stat_snapshot *s, pid_t only)
 void stat_read_brief(struct stat_snapshot *s, pid_t only)
 {
 	read_all(s, only, true);
+}
+
+bool stat_read_increase(struct stat_snapshot *s, struct stat_snapshot *last)
+{
+	struct stat_snapshot now;
+	bool ok;
+
+	stat_read(&now, 0);
+	ok = stat_copy(s, &now) == 0;
+	if (ok)
+		stat_subtract(s, last);
+	stat_free(last);
+	*last = now;
+	if (s->since_s <= 0)
+		s->since_s = 1e-9; /* the clock was set */
+	return ok;
 }
 
 void stat_free(struct stat_snapshot *s)

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 #include "tools/ccshim/shared/ccshim.h"
-#include "tools/ccshim/shared/terminal.h"
+#include "tools/common/terminal.h"
 
 static void warn_of_ambiguous(const char *cmd, const struct stat_process *p)
 {

@@ -10,7 +10,7 @@
 
 #include "base/gid.h"
 #include "base/text.h"
-#include "tools/ccshim/shared/terminal.h"
+#include "tools/common/terminal.h"
 #include "tools/common/human.h"
 
 enum { CELL = 24, INDENT = 2, WIDE = 256, LINE = 2048 };

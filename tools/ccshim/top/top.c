@@ -2,14 +2,14 @@
 /* ccshim top: its command line, and reading, drawing and handling keys repeatedly. */
 #include "top.h"
 
-#include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/suggest.h"
 #include "tools/ccshim/shared/ccshim.h"
-#include "tools/ccshim/shared/terminal.h"
+#include "tools/common/terminal.h"
 #include "tools/common/seconds.h"
 
 enum { OPT_SORT = 256, OPT_FILTER, ESCAPE = 27, BACKSPACE = 127 };
@@ -35,25 +35,6 @@ struct request {
 	struct top_view view;
 	unsigned long count;             /* 0: unlimited */
 };
-
-/* -- reading ----------------------------------------------------------------------------------- */
-
-/* The increase since the last reading, which is replaced. */
-static bool read_increase(struct stat_snapshot *s, struct stat_snapshot *last)
-{
-	struct stat_snapshot now;
-	bool ok;
-
-	stat_read(&now, 0);
-	ok = stat_copy(s, &now) == 0;
-	if (ok)
-		stat_subtract(s, last);
-	stat_free(last);
-	*last = now;
-	if (s->since_s <= 0)
-		s->since_s = 1e-9; /* the clock was set */
-	return ok;
-}
 
 /* -- the screen -------------------------------------------------------------------------------- */
 
@@ -131,7 +112,7 @@ static int run_screen(struct request *rq)
 	rq->view.colour = terminal_has_colour(stdout);
 	stat_read(&last, 0);
 	seconds_sleep(interval_s < 0.2 ? interval_s : 0.2);
-	while (more && read_increase(&s, &last)) {
+	while (more && stat_read_increase(&s, &last)) {
 		shown++;
 		more = print_page(&s, &rq->view) && shown != rq->count;
 		stat_free(&s);
@@ -151,7 +132,7 @@ static int print_pages(struct request *rq)
 	stat_read(&last, 0);
 	for (unsigned long n = 0; ok && n < (rq->count ? rq->count : 1); n++) {
 		seconds_sleep(rq->view.interval_s);
-		ok = read_increase(&s, &last);
+		ok = stat_read_increase(&s, &last);
 		if (n)
 			putchar('\n');
 		if (ok)
@@ -164,29 +145,6 @@ static int print_pages(struct request *rq)
 }
 
 /* -- options ----------------------------------------------------------------------------------- */
-
-static bool read_interval(struct request *rq)
-{
-	char *end;
-
-	rq->view.interval_s = strtod(optarg, &end);
-	if (end != optarg && !*end && rq->view.interval_s >= 0.01 && rq->view.interval_s <= 3600)
-		return true;
-	tool_error("top", "-i: '%s' is not a number of seconds, 0.01 to 3600", optarg);
-	return false;
-}
-
-static bool read_count(struct request *rq)
-{
-	char *end;
-
-	errno = 0;
-	rq->count = strtoul(optarg, &end, 10);
-	if (*optarg >= '0' && *optarg <= '9' && !*end && !errno && rq->count)
-		return true;
-	tool_error("top", "-n: '%s' is not a number from 1", optarg);
-	return false;
-}
 
 static bool read_order(struct request *rq)
 {
@@ -230,8 +188,8 @@ int cmd_top(int argc, char **argv)
 	while ((c = getopt_long(argc, argv, "i:n:h", options, NULL)) != -1) {
 		switch (c) {
 		case 'h': return print_help();
-		case 'i': ok &= read_interval(&rq); break;
-		case 'n': ok &= read_count(&rq); break;
+		case 'i': ok &= tool_parse_number("top", "-i", optarg, 0.01, 3600, &rq.view.interval_s); break;
+		case 'n': ok &= tool_parse_count("top", "-n", optarg, 1, ULONG_MAX, &rq.count); break;
 		case OPT_SORT: ok &= read_order(&rq); break;
 		case OPT_FILTER: ok &= read_filter(&rq); break;
 		default: ok = false;

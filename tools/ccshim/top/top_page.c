@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/gid.h"
-#include "tools/ccshim/shared/terminal.h"
+#include "tools/common/terminal.h"
 #include "tools/common/human.h"
 
 enum { CELL = 48, LINE = 512, LINES_AROUND = 4 };

@@ -69,34 +69,35 @@ static void print_line(FILE *out, const char *lead, char *line, size_t width)
 	fprintf(out, "%s\n", line);
 }
 
+static void __attribute__((format(printf, 4, 0)))
+print_wrapped(FILE *out, size_t width, const char *lead, const char *fmt, va_list ap)
+{
+	char *line;
+
+	if (vasprintf(&line, fmt, ap) < 0)
+		return;
+	print_line(out, lead, line, width);
+	free(line);
+}
+
 void terminal_print(FILE *out, const char *lead, const char *fmt, ...)
 {
-	const int saved = errno; /* isatty(3) sets it */
-	char *line;
+	const int saved = errno; /* isatty(3) sets it, and %m prints it */
+	const size_t width = terminal_width(out);
 	va_list ap;
-	int len;
 
 	va_start(ap, fmt);
-	len = vasprintf(&line, fmt, ap);
+	errno = saved;
+	print_wrapped(out, width, lead, fmt, ap);
 	va_end(ap);
-	if (len < 0)
-		return;
-	print_line(out, lead, line, terminal_width(out));
-	free(line);
 	errno = saved;
 }
 
 void terminal_wrap(FILE *out, size_t width, const char *lead, const char *fmt, ...)
 {
 	va_list ap;
-	char *line;
-	int n;
 
 	va_start(ap, fmt);
-	n = vasprintf(&line, fmt, ap);
+	print_wrapped(out, width, lead, fmt, ap);
 	va_end(ap);
-	if (n < 0)
-		return;
-	print_line(out, lead, line, width);
-	free(line);
 }

@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Selects models, runs each as a process `ccbench SCENARIO` and judges its JSON. */
-#include "matrix.h"
-
-#include <errno.h>
+/* Selects models, runs each as `ccbench SCENARIO` does and judges the reports. */
 #include <fnmatch.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "bench/common/interrupt.h"
-#include "bench/ccbench/place/place.h"
-#include "bench/common/slurp.h"
+#include "bench/ccbench/bench.h"
+#include "bench/ccbench/matrix/matrix.h"
 
 enum { FAILED = 1, USAGE = 2, WORDS_MAX = 256 };
 
@@ -31,7 +25,7 @@ static const char usage[] =
 "Runs the traffic models of `ccfabric matrix` that one bottleneck can carry, and\n"
 "states for each whether the goals hold: G1 the port is used to 95 %; G2 it drops\n"
 "no packet after the warm-up; G3 99 % of the delays are at most 29 base RTTs, and\n"
-"14.5 in 90 % of the models. The other models are named as simulated only.\n"
+"14.5 in 90 % of the models.\n"
 "\n"
 "      --only PATTERN    models with such a name, such as 'A-*'\n"
 "      --list            print models, their hosts and options; run nothing\n"
@@ -100,10 +94,7 @@ static int choose(struct matrix *m, const struct options *o)
 			continue;
 		row = &m->row[m->rows++];
 		row->model = model;
-		if (!model->scenario)
-			snprintf(row->reason, sizeof(row->reason), "simulated only: %s",
-				 model->reason);
-		else if (have && (unsigned)atoi(have) < model_hosts(model))
+		if (have && (unsigned)atoi(have) < model_hosts(model))
 			snprintf(row->reason, sizeof(row->reason),
 				 "%u hosts are needed, the lab has %s", model_hosts(model), have);
 	}
@@ -117,107 +108,100 @@ static void print_list(const struct matrix *m)
 	for (i = 0; i < m->rows; i++) {
 		const struct model *model = m->row[i].model;
 
-		if (model->scenario)
-			printf("%-20s %2u hosts: %s --senders %u %s%s\n", model->name,
-			       model_hosts(model), model->scenario, model->senders, model->options,
-			       model->no_victim ? " --no-victim" : "");
-		else
-			printf("%-20s %s\n", model->name, m->row[i].reason);
+		printf("%-20s %2u hosts: %s --senders %u %s%s\n", model->name,
+		       model_hosts(model), model->scenario, model->senders, model->options,
+		       model->no_victim ? " --no-victim" : "");
 	}
 }
 
-/* This program with these words; its output goes nowhere. The exit status. */
-static int run_scenario(char **word)
-{
-	pid_t pid;
-	int status;
+/* A model's verdicts, and the time of the smallest message through the empty network. */
+struct results {
+	struct matrix_row *row;  /* NULL: only the base RTT */
+	double base_us;
+};
 
-	fflush(stdout); /* the child must not print it again */
-	pid = fork();
-	if (pid == 0) {
-		sigprocmask(SIG_SETMASK, interrupt_mask(), NULL);
-		unsetenv("LAB_OUT"); /* no pictures */
-		if (freopen("/dev/null", "w", stdout))
-			execv("/proc/self/exe", word);
-		_exit(127);
+static void judge_runs(void *arg, const struct report *p, const struct unloaded *unloaded)
+{
+	struct results *to = arg;
+	const struct opts *o = p->run->o;
+
+	if (!to->row) {
+		to->base_us = unloaded ? unloaded->us[0] : NAN;
+		return;
 	}
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	if (pid < 0)
-		return refuse("fork", strerror(errno));
-	return WIFEXITED(status) ? WEXITSTATUS(status) : FAILED;
+	for (to->row->n = 0; to->row->n < o->cc.n; to->row->n++, p++) {
+		struct verdict *v = &to->row->v[to->row->n];
+
+		*v = (struct verdict){ .utilisation = p->utilisation, .drops = p->drops_after,
+				       .victim_p99_us = p->victim.p99, .errors = p->errors };
+		snprintf(v->cc, sizeof(v->cc), "%s", p->run->setting->name);
+		verdict_judge(v, o->link.rate_bps > 0 ? 8e6 * p->queue.p99 / o->link.rate_bps : NAN,
+			      to->base_us);
+	}
 }
 
-/* The JSON of a model's runs, to be freed. NULL: *status is why, as an exit status. */
-static char *run_model(const struct options *o, const struct model *m, const char *dir, int *status)
+/* Run a model as `ccbench SCENARIO` does, with the user's options. The exit status. */
+static int run_model(const struct options *more, const struct model *m, struct results *to)
 {
-	char json[PATH_MAX], senders[16], more[128], *word[WORDS_MAX], *at = more, *text;
-	unsigned n = 0;
+	char senders[16], own[128], preload[PATH_MAX] = "", err[512], *word[WORDS_MAX], *at = own;
+	static struct opts o;
+	int status, n = 0;
 
-	snprintf(json, sizeof(json), "%s/runs.json", dir);
 	snprintf(senders, sizeof(senders), "%u", m->senders);
-	snprintf(more, sizeof(more), "%s", m->options);
-	word[n++] = (char *)"ccbench";
+	snprintf(own, sizeof(own), "%s", m->options);
 	word[n++] = (char *)m->scenario;
-	memcpy(&word[n], o->more, o->mores * sizeof(*word));
-	n += o->mores;
+	memcpy(&word[n], more->more, more->mores * sizeof(*word));
+	n += (int)more->mores;
 	while ((word[n] = strsep(&at, " ")))
 		n++;
 	if (m->no_victim)
 		word[n++] = (char *)"--no-victim";
 	word[n++] = (char *)"--senders";
 	word[n++] = senders;
-	word[n++] = (char *)"--out_json";
-	word[n++] = json;
 	word[n] = NULL;
-	*status = run_scenario(word);
-	text = slurp(json);
-	unlink(json);
-	return text;
+	if (opts_parse(&o, 0, n, word, err, sizeof(err)) != OPTS_OK) {
+		fprintf(stderr, "ccbench: %s (see ccbench matrix --help)\n", err);
+		return USAGE;
+	}
+	status = bench_prepare(&o, preload, sizeof(preload));
+	return status ? status : bench_run(&o, place_local, preload, judge_runs, to);
 }
 
 /*
- * Measure the empty network, which the scenario victim does first. Repeat it once if the machine was
- * too busy to transfer one message in that time.
+ * Measure the empty network, which the scenario victim does first. Repeat it if the machine was too
+ * busy to transfer one message in that time.
  */
-static int measure_base(struct matrix *m, const struct options *o, const char *dir)
+static int measure_base(struct results *to, const struct options *o)
 {
 	static const struct model lone = { .scenario = "victim", .senders = 1,
 					   .options = "-s 64k -D 200ms --warmup 10ms" };
 	int status, attempt;
-	char *json;
 
-	m->base_us = NAN;
-	for (attempt = 0; attempt < 5 && isnan(m->base_us); attempt++) {
-		json = run_model(o, &lone, dir, &status);
-		m->base_us = json ? verdict_base_us(json) : NAN;
-		free(json);
+	to->base_us = NAN;
+	for (attempt = 0; attempt < 5 && isnan(to->base_us); attempt++) {
+		status = run_model(o, &lone, to);
 		if (status)
 			return status;
 	}
-	return isnan(m->base_us) ? refuse("the empty network", "its base RTT was not measured") : 0;
+	return isnan(to->base_us) ? refuse("the empty network", "its base RTT was not measured") : 0;
 }
 
 /* A run whose flows fail also yields a verdict; a run without results ends the matrix. */
-static int run_all(struct matrix *m, const struct options *o, const char *dir)
+static int run_all(struct matrix *m, const struct options *o)
 {
-	int status = measure_base(m, o, dir);
-	unsigned i;
+	struct results to = { .row = NULL };
+	int status = measure_base(&to, o);
 
+	m->base_us = to.base_us;
 	if (!status)
 		matrix_print_head(m);
-	for (i = 0; !status && i < m->rows; i++) {
-		struct matrix_row *r = &m->row[i];
-		char *json;
-
-		if (!*r->reason) {
-			json = run_model(o, r->model, dir, &status);
-			r->n = json ? verdicts_read(r->v, MAX_SETTINGS, json, m->base_us) : 0;
-			free(json);
-			if (!r->n)
-				return status ? status : refuse(r->model->name, "no results");
-		}
-		matrix_print_row(r);
+	for (unsigned i = 0; !status && i < m->rows; i++) {
+		to.row = &m->row[i];
+		if (!*to.row->reason)
+			status = run_model(o, to.row->model, &to);
+		if (!*to.row->reason && !to.row->n)
+			return status ? status : refuse(to.row->model->name, "no results");
+		matrix_print_row(to.row);
 		fflush(stdout);
 		status = interrupted() ? 128 + interrupted() : 0;
 	}
@@ -243,7 +227,6 @@ int matrix_main(int argc, char **argv)
 {
 	static struct options o;
 	static struct matrix m;
-	char dir[PATH_MAX];
 	int status = parse(&o, argc, argv);
 
 	if (!status)
@@ -254,11 +237,8 @@ int matrix_main(int argc, char **argv)
 		print_list(&m);
 		return 0;
 	}
-	if (!place_scratch(dir, sizeof(dir)))
-		return refuse(dir, strerror(errno));
 	interrupt_setup();
-	status = run_all(&m, &o, dir);
-	rmdir(dir);
+	status = run_all(&m, &o);
 	if (status)
 		return status;
 	matrix_print_totals(&m);
