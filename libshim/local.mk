@@ -3,6 +3,8 @@
 # libccshim: the preload itself. It compiles these files again and optimises them as a whole, so
 # that a work request crosses from one component to another without a call.
 ccs_core_sources = \
+	libshim/base/address.c \
+	libshim/base/address.h \
 	libshim/base/cacheline.h \
 	libshim/base/clock.c \
 	libshim/base/clock.h \
@@ -13,8 +15,7 @@ ccs_core_sources = \
 	libshim/base/elf_needed.c \
 	libshim/base/elf_needed.h \
 	libshim/base/float_env.h \
-	libshim/base/gid.c \
-	libshim/base/gid.h \
+	libshim/base/hash.h \
 	libshim/base/hist.c \
 	libshim/base/hist.h \
 	libshim/base/json.c \
@@ -190,8 +191,6 @@ ccs_agent_sources = \
 	libshim/agent/cnp/nic_cnps.h \
 	libshim/agent/flows.c \
 	libshim/agent/flows.h \
-	libshim/agent/host/address.c \
-	libshim/agent/host/address.h \
 	libshim/agent/host/closing.c \
 	libshim/agent/host/closing.h \
 	libshim/agent/host/core.c \

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "agent/host/address.h"
+#include "base/address.h"
 #include "feedback/ipc.h"
 #include "feedback/wire.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef CCS_AGENT_ADDRESS_H
-#define CCS_AGENT_ADDRESS_H
+#ifndef CCS_BASE_ADDRESS_H
+#define CCS_BASE_ADDRESS_H
 /* IP addresses in the form of RoCEv2 GIDs: 16 bytes, IPv4 as ::ffff:a.b.c.d. */
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -73,5 +73,7 @@ uint64_t ccs_address_hash(const struct ccs_address *a, unsigned bits, uint64_t s
 
 /* The address as text; buf has INET6_ADDRSTRLEN bytes. */
 const char *ccs_address_text(const struct ccs_address *a, char *buf);
+/* The same, but "-" if the GID is all zero, which means unknown. */
+const char *ccs_gid_text(const uint8_t gid[16], char text[INET6_ADDRSTRLEN]);
 
 #endif

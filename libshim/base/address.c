@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "agent/host/address.h"
+#include "base/address.h"
 
 #include <arpa/inet.h>
-#include <stdlib.h>
 
-#include "agent/host/hash_index.h"
+#include "base/hash.h"
+#include "base/number.h"
 
 bool ccs_address_is_unicast(const struct ccs_address *a)
 {
@@ -15,35 +15,42 @@ bool ccs_address_is_unicast(const struct ccs_address *a)
 	return a->b[0] != 0xff && !ccs_address_equal(a, &any);
 }
 
-int ccs_address_parse(const char *text, struct ccs_address *a)
+/* *all: how many bits the text states. */
+static int parse_any(const char *text, struct ccs_address *a, unsigned *all)
 {
 	uint8_t v4[4];
 
-	if (inet_pton(AF_INET, text, v4) == 1)
-		*a = ccs_address_of_v4(v4);
-	else if (inet_pton(AF_INET6, text, a->b) != 1)
-		return -1;
-	return ccs_address_is_unicast(a) ? 0 : -1;
+	*all = 128;
+	if (inet_pton(AF_INET, text, v4) != 1)
+		return inet_pton(AF_INET6, text, a->b) == 1 ? 0 : -1;
+	*all = 32;
+	*a = ccs_address_of_v4(v4);
+	return 0;
+}
+
+int ccs_address_parse(const char *text, struct ccs_address *a)
+{
+	unsigned all;
+
+	return parse_any(text, a, &all) || !ccs_address_is_unicast(a) ? -1 : 0;
 }
 
 int ccs_prefix_parse(const char *text, struct ccs_prefix *p)
 {
-	const char *slash = strchr(text, '/');
-	char address[INET6_ADDRSTRLEN] = "", *end = NULL;
-	unsigned long n;
-	uint8_t v4[4];
-	unsigned all;
+	const size_t len = strcspn(text, "/");
+	char address[INET6_ADDRSTRLEN] = "";
+	unsigned all, bits;
 
-	memcpy(address, text, strnlen(text, sizeof(address) - 1));
-	address[strcspn(address, "/")] = '\0';
-	if (inet_pton(AF_INET, address, v4) == 1)
-		p->address = ccs_address_of_v4(v4);
-	else if (inet_pton(AF_INET6, address, p->address.b) != 1)
+	if (len >= sizeof(address))
 		return -1;
-	all = ccs_address_is_v4(&p->address) ? 32 : 128;
-	n = slash ? strtoul(slash + 1, &end, 10) : all;
-	p->bits = (unsigned)n + 128 - all;
-	return slash && (slash[1] < '0' || slash[1] > '9' || *end || n > all) ? -1 : 0;
+	memcpy(address, text, len);
+	if (parse_any(address, &p->address, &all))
+		return -1;
+	bits = all;
+	if (text[len] && ccs_parse_digits(text + len + 1, all, &bits))
+		return -1;
+	p->bits = bits + 128 - all;
+	return 0;
 }
 
 bool ccs_prefix_covers(const struct ccs_prefix *p, const struct ccs_address *a)
@@ -72,4 +79,11 @@ const char *ccs_address_text(const struct ccs_address *a, char *buf)
 	if (ccs_address_is_v4(a))
 		return inet_ntop(AF_INET, a->b + 12, buf, INET6_ADDRSTRLEN);
 	return inet_ntop(AF_INET6, a->b, buf, INET6_ADDRSTRLEN);
+}
+
+const char *ccs_gid_text(const uint8_t gid[16], char text[INET6_ADDRSTRLEN])
+{
+	static const uint8_t none[16];
+
+	return memcmp(gid, none, sizeof(none)) == 0 ? "-" : ccs_address_text((const struct ccs_address *)gid, text);
 }
