@@ -200,19 +200,15 @@ ccs_agent_sources = \
 	libshim/agent/host/hash_index.h \
 	libshim/agent/host/inherited.c \
 	libshim/agent/host/inherited.h \
-	libshim/agent/host/live_qps.c \
-	libshim/agent/host/live_qps.h \
+	libshim/agent/host/kernel_qps.c \
+	libshim/agent/host/kernel_qps.h \
 	libshim/agent/host/netlink.c \
 	libshim/agent/host/netlink.h \
 	libshim/agent/host/nic_counters.c \
 	libshim/agent/host/nic_counters.h \
-	libshim/agent/host/owner.c \
-	libshim/agent/host/owner.h \
 	libshim/agent/host/priv.h \
 	libshim/agent/host/qdisc.c \
 	libshim/agent/host/qdisc.h \
-	libshim/agent/host/rdma_query.c \
-	libshim/agent/host/rdma_query.h \
 	libshim/agent/host/refused.c \
 	libshim/agent/host/refused.h \
 	libshim/agent/host/shm_map.c \

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "agent/capture.h"
-#include "agent/host/live_qps.h"
+#include "agent/host/kernel_qps.h"
 #include "agents.h"
 
 enum { RP, NP, AGENTS, BATCH = 20, ROCE = 4791 };
@@ -254,13 +254,13 @@ static void row(const char *name, const struct ccs_agent_totals *t, uint64_t sen
 static void print_kernel_time(void)
 {
 	enum { TIMES = 1000 };
-	struct ccs_live_qps l = { .netlink.fd = -1 };
+	struct ccs_kernel_qps l = { .netlink.fd = -1 };
 	const double since = seconds_of(CLOCK_MONOTONIC);
 	char device[64];
 	int error = 0;
 
 	for (uint32_t i = 0; i < TIMES; i++) {
-		error = ccs_live_qps_check(&l, i, device);
+		error = ccs_kernel_qps_check(&l, i, device);
 		if (error && error != ENOENT)
 			break;
 	}

@@ -67,7 +67,7 @@ static int check_owner(struct ccs_agent *a, const struct ccs_client *c,
 	const struct ccs_agent_config *config = &a->config;
 	const uid_t user = c->standing == CCS_STANDING_ADMIN ? CCS_ANY_USER : c->uid;
 	const int error = config->check_owner
-			  ? config->check_owner(config->check_owner_arg, m, c->pid, user)
+			  ? config->check_owner(config->check_arg, m, c->pid, user)
 			  : 0;
 
 	if (error)

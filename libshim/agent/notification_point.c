@@ -87,7 +87,7 @@ static bool claim_check(struct ccs_agent *a, uint64_t now_ns)
 /* 0: it can receive, or that cannot be checked. */
 static int check_qp(struct ccs_agent *a, uint32_t qpn, char device[64])
 {
-	const int error = a->config.check_qp(a->config.check_qp_arg, qpn, device);
+	const int error = a->config.check_qp(a->config.check_arg, qpn, device);
 
 	if (!error || error == ENOENT)
 		return error;

@@ -243,7 +243,7 @@ static struct rig_client start_checked(struct rig *r, struct table *t)
 	struct rig_client c = rig_client(r, RP);
 
 	r->agent[NP]->config.check_qp = check_qp;
-	r->agent[NP]->config.check_qp_arg = t;
+	r->agent[NP]->config.check_arg = t;
 	rig_add(r, &c, RP, 1, 0);
 	rig_settle(r);
 	return c;
