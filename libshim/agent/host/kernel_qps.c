@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/host/standing.h"
 #include "agent/host/users.h"
 
 enum {
@@ -137,32 +138,16 @@ static bool has_thread(pid_t pid, uint32_t thread)
 	return access(path, F_OK) == 0;
 }
 
-/* Real, effective and saved. */
-static bool read_users(pid_t pid, uid_t users[3])
-{
-	char path[64], line[256];
-	bool found = false;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	f = fopen(path, "re");
-	while (f && !found && fgets(line, sizeof(line), f))
-		found = sscanf(line, "Uid: %u %u %u", &users[0], &users[1], &users[2]) == 3;
-	if (f)
-		fclose(f);
-	return found;
-}
-
 /*
  * A connection outlives the process that made it if another process has its descriptor. The kernel
  * may give that process's number to a process of another user.
  */
 static bool is_of_user(pid_t pid, uid_t uid)
 {
-	uid_t users[3];
+	struct ccs_process p;
 
-	return uid == CCS_ANY_USER || !read_users(pid, users) || users[0] == uid || users[1] == uid ||
-	       users[2] == uid;
+	return uid == CCS_ANY_USER || !ccs_process_read(pid, &p) || p.uid[0] == uid ||
+	       p.uid[1] == uid || p.uid[2] == uid;
 }
 
 int ccs_kernel_qps_check_owner(void *arg, const struct ccs_ipc_add *add, pid_t pid, uid_t uid)

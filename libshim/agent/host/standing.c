@@ -3,8 +3,6 @@
 
 #include <linux/capability.h>
 #include <poll.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,14 +14,8 @@
 #define SO_PEERPIDFD 77
 #endif
 
-struct process {
-	unsigned uid;                    /* effective */
-	uint64_t capabilities;           /* effective */
-	bool in_pid_ns;                  /* in the PID namespace of the agent */
-};
-
 /* NSpid has one number for each PID namespace, from the agent's to the innermost. */
-static bool read_process(pid_t pid, struct process *p)
+bool ccs_process_read(pid_t pid, struct ccs_process *p)
 {
 	unsigned long long capabilities;
 	char name[64], line[256];
@@ -34,7 +26,7 @@ static bool read_process(pid_t pid, struct process *p)
 	snprintf(name, sizeof(name), "/proc/%ld/status", (long)pid);
 	f = fopen(name, "re");
 	while (f && fgets(line, sizeof(line), f)) {
-		found += sscanf(line, "Uid: %*u %u", &p->uid) == 1;
+		found += sscanf(line, "Uid: %u %u %u", &p->uid[0], &p->uid[1], &p->uid[2]) == 3;
 		if (strncmp(line, "NSpid:", 6) == 0) {
 			p->in_pid_ns = sscanf(line, "NSpid: %*d %d", &inner) != 1;
 			found++;
@@ -85,13 +77,13 @@ static bool is_in_user_ns(pid_t pid)
 static enum ccs_standing read_standing(const struct ucred *peer)
 {
 	enum ccs_standing standing = CCS_STANDING_USER;
-	struct process p;
+	struct ccs_process p;
 
-	if (peer->pid <= 0 || !read_process(peer->pid, &p) || p.uid != peer->uid || !p.in_pid_ns)
+	if (peer->pid <= 0 || !ccs_process_read(peer->pid, &p) || p.uid[1] != peer->uid || !p.in_pid_ns)
 		return CCS_STANDING_USER;
 	if (p.capabilities >> CAP_NET_ADMIN & 1)
 		standing = CCS_STANDING_ADMIN;
-	else if (p.uid && p.uid == geteuid())
+	else if (peer->uid && peer->uid == geteuid())
 		standing = CCS_STANDING_AGENT;
 	return standing && is_in_user_ns(peer->pid) ? standing : CCS_STANDING_USER;
 }

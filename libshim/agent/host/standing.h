@@ -5,6 +5,8 @@
  * Decides whether a connected process may do more than its user. User ID 0 is not enough: root of a
  * container has it as well.
  */
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/socket.h>
 
 enum ccs_standing {
@@ -20,5 +22,14 @@ enum ccs_standing {
  * that has the same ID and the same user.
  */
 enum ccs_standing ccs_standing_of(int socket, const struct ucred *peer);
+
+struct ccs_process {
+	uid_t uid[3];                    /* real, effective and saved */
+	uint64_t capabilities;           /* effective */
+	bool in_pid_ns;                  /* in the PID namespace of the agent */
+};
+
+/* False if /proc does not have that process. */
+bool ccs_process_read(pid_t pid, struct ccs_process *p);
 
 #endif
