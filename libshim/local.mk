@@ -228,8 +228,6 @@ ccs_agent_sources = \
 	libshim/agent/net/peers.h \
 	libshim/agent/net/send.c \
 	libshim/agent/net/send.h \
-	libshim/agent/net/send_error.c \
-	libshim/agent/net/send_error.h \
 	libshim/agent/net/udp.c \
 	libshim/agent/net/udp.h \
 	libshim/agent/notification_point.c \
