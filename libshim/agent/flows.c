@@ -226,7 +226,6 @@ void ccs_agent_flow_remove(struct ccs_agent *a, struct ccs_agent_flow *f)
 unsigned ccs_agent_flow_cnp(struct ccs_agent *a, struct ccs_peer *p, uint32_t peer_qpn)
 {
 	const uint64_t hash = ccs_index_hash(&a->flows.by_peer, p->serial, peer_qpn);
-	const uint64_t now_ns = ccs_agent_now(a);
 	struct ccs_hash_node *l = NULL;
 	unsigned n = 0;
 
@@ -235,7 +234,7 @@ unsigned ccs_agent_flow_cnp(struct ccs_agent *a, struct ccs_peer *p, uint32_t pe
 
 		if (f->peer != p || f->peer_qpn != peer_qpn)
 			continue;
-		ccs_deliver_cnps(f, 1, now_ns);
+		ccs_deliver_cnps(f, 1);
 		n++;
 	}
 	return n;

@@ -364,6 +364,7 @@ static void good_request(struct input *in, unsigned connection)
 	case CCS_IPC_ADD:
 		m.add.slot = take_below(in, SLOTS);
 		if (shared) {
+			shared->slot[m.add.slot].requested = CCS_PEER_TELEMETRY;
 			shared->slot[m.add.slot].period_us = take_below(in, 4) * 1000;
 			shared->slot[m.add.slot].sent++;
 		}
