@@ -277,7 +277,7 @@ static void raw_message(struct world *w, struct input *in)
 }
 
 /* Records that are not refused for what they are. */
-static void possible(struct ccs_record *r, uint16_t *n)
+static void possible(struct ccs_record *r, uint32_t *n)
 {
 	*n %= CCS_RECORDS + 1;
 	for (unsigned i = 0; i < *n; i++) {
