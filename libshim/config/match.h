@@ -8,8 +8,6 @@
  *	[peer 10.0.0.0/24]
  *	[device mlx5_1 port 2 dscp 26]
  *	[share 10%]
- *
- * No allocation and no stdio streams: this runs inside an application.
  */
 #include <stdbool.h>
 #include <stddef.h>
