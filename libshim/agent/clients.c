@@ -18,7 +18,6 @@
 #include "agent/host/punched.h"
 #include "agent/host/refused.h"
 #include "agent/host/shm_map.h"
-#include "agent/host/users.h"
 #include "agent/requests.h"
 #include "base/os.h"
 

@@ -9,7 +9,6 @@
 #include "agent/cnp/nic_cnps.h"
 #include "agent/host/core.h"
 #include "agent/host/punched.h"
-#include "agent/host/users.h"
 #include "agent/net/peers.h"
 #include "agent/net/send.h"
 #include "agent/net/udp.h"

@@ -13,7 +13,7 @@
 #include <rdma/rdma_netlink.h>
 
 #include "agent/host/kernel_qps.h"
-#include "agent/host/users.h"
+#include "agent/host/standing.h"
 #include "seed.h"
 
 enum { QPN = 0x11, PEER = 0x22, PORT = 1, INDEX = 3, OTHER = 4 };

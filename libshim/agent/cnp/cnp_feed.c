@@ -6,7 +6,6 @@
 
 #include "agent/cnp/deliver.h"
 #include "agent/host/core.h"
-#include "agent/host/users.h"
 
 static uint64_t hash_of(const struct ccs_agent *a, const char *device, uint32_t qpn)
 {

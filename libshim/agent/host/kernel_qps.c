@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "agent/host/standing.h"
-#include "agent/host/users.h"
 
 enum {
 	PORTS = 16,

@@ -14,6 +14,9 @@
 #define SO_PEERPIDFD 77
 #endif
 
+#define ALL_USERS UINT32_MAX             /* differs from CCS_NO_USER */
+#define OVERFLOW_UID 65534u              /* default of the kernel */
+
 /* NSpid has one number for each PID namespace, from the agent's to the innermost. */
 bool ccs_process_read(pid_t pid, struct ccs_process *p)
 {
@@ -102,4 +105,34 @@ enum ccs_standing ccs_standing_of(int socket, const struct ucred *peer)
 		standing = CCS_STANDING_USER;
 	ccs_close(process.fd);
 	return standing;
+}
+
+/* -- users without a number ------------------------------------------------------------ */
+
+/* Each line of the map is a range. Without /proc it is unknown, and counted as a part. */
+static bool are_all_mapped(void)
+{
+	FILE *f = fopen("/proc/self/uid_map", "re");
+	unsigned long long count, sum = 0;
+
+	while (f && fscanf(f, "%*u %*u %llu", &count) == 1)
+		sum += count;
+	if (f)
+		fclose(f);
+	return sum >= ALL_USERS;
+}
+
+uid_t ccs_users_unmapped(void)
+{
+	unsigned uid = OVERFLOW_UID;
+	FILE *f;
+
+	if (are_all_mapped())
+		return CCS_NO_USER;
+	f = fopen("/proc/sys/kernel/overflowuid", "re");
+	if (f && fscanf(f, "%u", &uid) != 1)
+		uid = OVERFLOW_UID;
+	if (f)
+		fclose(f);
+	return uid;
 }

@@ -4,10 +4,16 @@
 /*
  * Decides whether a connected process may do more than its user. User ID 0 is not enough: root of a
  * container has it as well.
+ *
+ * An agent in a user namespace sees all users of the host that have no number there as one. They
+ * share limits, but not access to clients or their data.
  */
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
+
+#define CCS_NO_USER ((uid_t)-1)
+#define CCS_ANY_USER ((uid_t)-2)         /* the user is not checked */
 
 enum ccs_standing {
 	CCS_STANDING_USER,               /* only what concerns its user's processes */
@@ -31,5 +37,13 @@ struct ccs_process {
 
 /* False if /proc does not have that process. */
 bool ccs_process_read(pid_t pid, struct ccs_process *p);
+
+/* The number by which the kernel states users without one; CCS_NO_USER: here, all have one. */
+uid_t ccs_users_unmapped(void);
+
+static inline bool ccs_users_same(uid_t a, uid_t b)
+{
+	return a == b && a != CCS_NO_USER;
+}
 
 #endif
