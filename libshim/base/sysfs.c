@@ -56,8 +56,9 @@ bool ccs_sysfs_read_number(int fd, uint64_t *value)
 bool ccs_sysfs_netdev(const char *sysfs, const char *device, unsigned port,
 		      char name[IF_NAMESIZE + 1])
 {
-	return ccs_sysfs_read_line(ccs_sysfs_open(sysfs, "infiniband/%s/ports/%u/gid_attrs/ndevs/0", device,
-					port), name, IF_NAMESIZE + 1);
+	const int fd = ccs_sysfs_open(sysfs, "infiniband/%s/ports/%u/gid_attrs/ndevs/0", device, port);
+
+	return ccs_sysfs_read_line(fd, name, IF_NAMESIZE + 1);
 }
 
 double ccs_sysfs_speed(const char *sysfs, const char *interface)

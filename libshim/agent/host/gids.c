@@ -22,8 +22,9 @@ static void read_gids(struct ccs_gids *g, const char *sysfs)
 		return;
 	for (size_t i = 0; i < files.gl_pathc && g->n < CCS_GIDS; i++) {
 		struct ccs_address *gid = &g->gid[g->n];
+		const int fd = open(files.gl_pathv[i], O_RDONLY | O_CLOEXEC);
 
-		if (ccs_sysfs_read_line(open(files.gl_pathv[i], O_RDONLY | O_CLOEXEC), text, sizeof(text)) &&
+		if (ccs_sysfs_read_line(fd, text, sizeof(text)) &&
 		    inet_pton(AF_INET6, text, gid) == 1 && ccs_address_is_unicast(gid))
 			g->n++;
 	}

@@ -82,7 +82,8 @@ static enum ccs_standing read_standing(const struct ucred *peer)
 	enum ccs_standing standing = CCS_STANDING_USER;
 	struct ccs_process p;
 
-	if (peer->pid <= 0 || !ccs_process_read(peer->pid, &p) || p.uid[1] != peer->uid || !p.in_pid_ns)
+	if (peer->pid <= 0 || !ccs_process_read(peer->pid, &p) || p.uid[1] != peer->uid ||
+	    !p.in_pid_ns)
 		return CCS_STANDING_USER;
 	if (p.capabilities >> CAP_NET_ADMIN & 1)
 		standing = CCS_STANDING_ADMIN;

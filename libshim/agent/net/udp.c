@@ -287,9 +287,9 @@ static void count_send_error(struct ccs_agent *a, const struct datagram *l)
 	ccs_address_text(&l->ends.local, local);
 	ccs_address_text(&l->ends.remote, remote);
 	ccs_agent_warn(a, CCS_AGENT_WARN_SEND,
-		       "cannot send from %s to the agent at %s: %s; check that an interface which is up has "
-		       "the first address (ip address), the route (ip route get %s from %s), and firewall "
-		       "rules", local, remote, strerror(saved), remote, local);
+		       "cannot send from %s to the agent at %s: %s; check that an interface which is "
+		       "up has the first address (ip address), the route (ip route get %s from %s), "
+		       "and firewall rules", local, remote, strerror(saved), remote, local);
 }
 
 /* An error concerns one datagram only: continue with the next datagram. */
