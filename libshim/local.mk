@@ -3,6 +3,8 @@
 # libccshim: the preload itself. It compiles these files again and optimises them as a whole, so
 # that a work request crosses from one component to another without a call.
 ccs_core_sources = \
+	libshim/base/address.c \
+	libshim/base/address.h \
 	libshim/base/cacheline.h \
 	libshim/base/clock.c \
 	libshim/base/clock.h \
@@ -13,8 +15,7 @@ ccs_core_sources = \
 	libshim/base/elf_needed.c \
 	libshim/base/elf_needed.h \
 	libshim/base/float_env.h \
-	libshim/base/gid.c \
-	libshim/base/gid.h \
+	libshim/base/hash.h \
 	libshim/base/hist.c \
 	libshim/base/hist.h \
 	libshim/base/json.c \
@@ -190,8 +191,6 @@ ccs_agent_sources = \
 	libshim/agent/cnp/nic_cnps.h \
 	libshim/agent/flows.c \
 	libshim/agent/flows.h \
-	libshim/agent/host/address.c \
-	libshim/agent/host/address.h \
 	libshim/agent/host/closing.c \
 	libshim/agent/host/closing.h \
 	libshim/agent/host/core.c \
@@ -201,19 +200,15 @@ ccs_agent_sources = \
 	libshim/agent/host/hash_index.h \
 	libshim/agent/host/inherited.c \
 	libshim/agent/host/inherited.h \
-	libshim/agent/host/live_qps.c \
-	libshim/agent/host/live_qps.h \
+	libshim/agent/host/kernel_qps.c \
+	libshim/agent/host/kernel_qps.h \
 	libshim/agent/host/netlink.c \
 	libshim/agent/host/netlink.h \
 	libshim/agent/host/nic_counters.c \
 	libshim/agent/host/nic_counters.h \
-	libshim/agent/host/owner.c \
-	libshim/agent/host/owner.h \
 	libshim/agent/host/priv.h \
 	libshim/agent/host/qdisc.c \
 	libshim/agent/host/qdisc.h \
-	libshim/agent/host/rdma_query.c \
-	libshim/agent/host/rdma_query.h \
 	libshim/agent/host/refused.c \
 	libshim/agent/host/refused.h \
 	libshim/agent/host/shm_map.c \
@@ -223,8 +218,6 @@ ccs_agent_sources = \
 	libshim/agent/host/punched.h \
 	libshim/agent/host/standing.c \
 	libshim/agent/host/standing.h \
-	libshim/agent/host/users.c \
-	libshim/agent/host/users.h \
 	libshim/agent/loop.c \
 	libshim/agent/loop.h \
 	libshim/agent/net/hello_limit.c \
@@ -233,8 +226,6 @@ ccs_agent_sources = \
 	libshim/agent/net/peers.h \
 	libshim/agent/net/send.c \
 	libshim/agent/net/send.h \
-	libshim/agent/net/send_error.c \
-	libshim/agent/net/send_error.h \
 	libshim/agent/net/udp.c \
 	libshim/agent/net/udp.h \
 	libshim/agent/notification_point.c \

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "agent/host/address.h"
+#include "base/address.h"
 #include "feedback/ipc.h"
 #include "feedback/wire.h"
 
@@ -83,14 +83,13 @@ struct ccs_agent_config {
 	/* Whether a process may register that queue pair: 0 or an errno. uid: the user that
 	 * connected, or CCS_ANY_USER. NULL: always. */
 	int (*check_owner)(void *arg, const struct ccs_ipc_add *qp, pid_t pid, uid_t uid);
-	void *check_owner_arg;
 
 	/* Whether a QP of this host with that number can receive: 0 and its device ("": several
 	 * have one), ENOENT, or another errno if that is unknown. NULL: any can. */
 	int (*check_qp)(void *arg, uint32_t qpn, char device[64]);
 	/* Sets how many QPs this host has: 0 or an errno. NULL: that is unknown. */
 	int (*count_qps)(void *arg, uint32_t *n);
-	void *check_qp_arg;              /* of both */
+	void *check_arg;                 /* of these three */
 
 	/* Called with one sentence, once an hour per kind of warning. NULL: no warnings. */
 	void (*warn)(void *arg, const char *sentence);

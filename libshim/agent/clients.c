@@ -18,7 +18,6 @@
 #include "agent/host/punched.h"
 #include "agent/host/refused.h"
 #include "agent/host/shm_map.h"
-#include "agent/host/users.h"
 #include "agent/requests.h"
 #include "base/os.h"
 
@@ -143,7 +142,7 @@ static int listen_at(struct ccs_agent *a)
 
 /* -- connections ----------------------------------------------------------------- */
 
-static void end_client(struct ccs_agent *a, struct ccs_client *c, const struct ccs_passed *p)
+static void end_client(struct ccs_agent *a, struct ccs_client *c, int passed)
 {
 	const int fd = c->source.fd;
 	const uid_t uid = c->uid;
@@ -159,13 +158,13 @@ static void end_client(struct ccs_agent *a, struct ccs_client *c, const struct c
 	free(c->paths);
 	epoll_ctl(a->epoll, EPOLL_CTL_DEL, fd, NULL);
 	*c = (struct ccs_client){ .source.fd = -1, .uid = uid };
-	ccs_closing_client(a, (unsigned)(c - a->client), fd, p);
+	ccs_closing_client(a, (unsigned)(c - a->client), fd, passed);
 	a->nclients--;
 }
 
 static void close_client(struct ccs_agent *a, struct ccs_client *c)
 {
-	end_client(a, c, &(const struct ccs_passed){ 0 });
+	end_client(a, c, -1);
 }
 
 int ccs_clients_open(struct ccs_agent *a, char *err, size_t len)
@@ -195,7 +194,7 @@ void ccs_clients_close(struct ccs_agent *a)
 		if (a->client[i].source.fd >= 0)
 			close_client(a, &a->client[i]);
 	if (a->closing && a->refused.fd >= 0)
-		ccs_closing_client(a, 0, a->refused.fd, &(const struct ccs_passed){ 0 });
+		ccs_closing_client(a, 0, a->refused.fd, -1);
 	ccs_closing_end(a);
 	ccs_refused_end(a);
 	if (a->listener.source.fd >= 0) {
@@ -211,18 +210,19 @@ void ccs_clients_close(struct ccs_agent *a)
 	free(a->client);
 }
 
-static void read_passed(struct msghdr *h, struct ccs_passed *p)
+/* The descriptor of a message, or -1. */
+static int read_passed(struct msghdr *h)
 {
-	p->n = 0;
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(h); c; c = CMSG_NXTHDR(h, c)) {
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-			continue;
-		p->n = (unsigned)((c->cmsg_len - CMSG_LEN(0)) / sizeof(*p->fd));
-		memcpy(p->fd, CMSG_DATA(c), p->n * sizeof(*p->fd));
-	}
+	const struct cmsghdr *c = CMSG_FIRSTHDR(h);
+	int fd = -1;
+
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+	    c->cmsg_len >= CMSG_LEN(sizeof(fd)))
+		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
+	return fd;
 }
 
-/* One message with its descriptors. Returns its length, or -1. */
+/* One message with its descriptor. Returns its length, or -1. */
 static ssize_t receive(int socket, struct msghdr *h, int flags)
 {
 	return TEMP_FAILURE_RETRY(recvmsg(socket, h, flags | MSG_DONTWAIT | MSG_CMSG_CLOEXEC));
@@ -230,15 +230,15 @@ static ssize_t receive(int socket, struct msghdr *h, int flags)
 
 /*
  * Receive one message. Returns its length; 0: end of connection, message overlong or with more
- * descriptors than fit; -1: not received yet. recvmsg() closes the others, which can block. So the
+ * than one descriptor; -1: not received yet. recvmsg() closes the others, which can block. So the
  * message is read while it also stays in the socket, and removed from there only if all fitted:
  * then recvmsg() closes no last reference.
  */
-static ssize_t receive_request(int socket, void *data, size_t len, struct ccs_passed *p)
+static ssize_t receive_request(int socket, void *data, size_t len, int *passed)
 {
 	union {
 		struct cmsghdr align;
-		char bytes[CMSG_LEN(CCS_PASSED_MAX * sizeof(int))];
+		char bytes[CMSG_LEN(sizeof(int))]; /* for one descriptor */
 	} control;
 	struct iovec iov = { data, len };
 	struct msghdr h = {
@@ -249,7 +249,7 @@ static ssize_t receive_request(int socket, void *data, size_t len, struct ccs_pa
 
 	if (n < 0)
 		return errno == EAGAIN ? -1 : 0;
-	read_passed(&h, p);
+	*passed = read_passed(&h);
 	if (h.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
 		return 0;
 	receive(socket, &(struct msghdr){ 0 }, 0);
@@ -262,17 +262,19 @@ static void client_ready(struct ccs_agent *a, struct ccs_source *s)
 	uint64_t data[MESSAGE_MAX / 8];
 
 	for (int i = 0; i < MESSAGES_A_TURN; i++) {
-		struct ccs_passed p = { 0 };
-		const ssize_t n = receive_request(s->fd, data, sizeof(data), &p);
+		int passed = -1;
+		const ssize_t n = receive_request(s->fd, data, sizeof(data), &passed);
 		bool stays;
 
 		if (n < 0)
 			return;
-		stays = n && ccs_ipc_handle(a, c, data, (size_t)n, p.n == 1 ? p.fd[0] : -1) && !c->punched;
-		if (p.n == 1 && ccs_shm_is_closed_quickly(p.fd[0]))
-			close(p.fd[--p.n]);
-		if (!stays || p.n) {
-			end_client(a, c, &p);
+		stays = n && ccs_ipc_handle(a, c, data, (size_t)n, passed) && !c->punched;
+		if (passed >= 0 && ccs_shm_is_closed_quickly(passed)) {
+			close(passed);
+			passed = -1;
+		}
+		if (!stays || passed >= 0) {
+			end_client(a, c, passed);
 			return;
 		}
 	}

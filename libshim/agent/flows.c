@@ -9,7 +9,6 @@
 #include "agent/cnp/nic_cnps.h"
 #include "agent/host/core.h"
 #include "agent/host/punched.h"
-#include "agent/host/users.h"
 #include "agent/net/peers.h"
 #include "agent/net/send.h"
 #include "agent/net/udp.h"
@@ -67,7 +66,7 @@ static int check_owner(struct ccs_agent *a, const struct ccs_client *c,
 	const struct ccs_agent_config *config = &a->config;
 	const uid_t user = c->standing == CCS_STANDING_ADMIN ? CCS_ANY_USER : c->uid;
 	const int error = config->check_owner
-			  ? config->check_owner(config->check_owner_arg, m, c->pid, user)
+			  ? config->check_owner(config->check_arg, m, c->pid, user)
 			  : 0;
 
 	if (error)
@@ -226,7 +225,6 @@ void ccs_agent_flow_remove(struct ccs_agent *a, struct ccs_agent_flow *f)
 unsigned ccs_agent_flow_cnp(struct ccs_agent *a, struct ccs_peer *p, uint32_t peer_qpn)
 {
 	const uint64_t hash = ccs_index_hash(&a->flows.by_peer, p->serial, peer_qpn);
-	const uint64_t now_ns = ccs_agent_now(a);
 	struct ccs_hash_node *l = NULL;
 	unsigned n = 0;
 
@@ -235,7 +233,7 @@ unsigned ccs_agent_flow_cnp(struct ccs_agent *a, struct ccs_peer *p, uint32_t pe
 
 		if (f->peer != p || f->peer_qpn != peer_qpn)
 			continue;
-		ccs_deliver_cnps(f, 1, now_ns);
+		ccs_deliver_cnps(f, 1);
 		n++;
 	}
 	return n;

@@ -87,7 +87,7 @@ static bool claim_check(struct ccs_agent *a, uint64_t now_ns)
 /* 0: it can receive, or that cannot be checked. */
 static int check_qp(struct ccs_agent *a, uint32_t qpn, char device[64])
 {
-	const int error = a->config.check_qp(a->config.check_qp_arg, qpn, device);
+	const int error = a->config.check_qp(a->config.check_arg, qpn, device);
 
 	if (!error || error == ENOENT)
 		return error;
@@ -123,9 +123,9 @@ void ccs_np_mark(struct ccs_agent *a, const struct ccs_ends *ends, uint8_t opcod
 	struct ccs_np_flow *f;
 
 	if (p && p->ingress)
-		ccs_port_marked(p->ingress);
+		p->ingress->marked = true;
 	if (p && p->inbound.port)
-		ccs_port_marked(p->inbound.port);
+		p->inbound.port->marked = true;
 	if (!p || !is_cnp_requested(a, p, kind, qpn, now_ns)) {
 		a->totals.ce_unasked++;
 		return;

@@ -232,11 +232,10 @@ static bool is_authentic(struct ccs_agent *a, const struct ccs_ends *ends,
 			 const struct ccs_wire_header *h, const void *data, size_t len)
 {
 	const struct ccs_agent_auth *auth = a->config.auth;
-	const size_t tagged = ccs_wire_tagged(h);
-	const uint8_t *tag = (const uint8_t *)data + tagged;
+	const size_t tagged = len - CCS_WIRE_TAG;
 
-	if (!auth || (len >= tagged + CCS_WIRE_TAG &&
-		      auth->check(auth->arg, &ends->remote, h->key, data, tagged, tag)))
+	if (!auth || (len > CCS_WIRE_TAG && auth->check(auth->arg, &ends->remote, h->key, data, tagged,
+							(const uint8_t *)data + tagged)))
 		return true;
 	count_refusal(a, CCS_REFUSED_AUTH);
 	report_unauthenticated(a, ends, h->key);

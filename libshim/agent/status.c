@@ -7,7 +7,6 @@
 
 #include "agent/capture.h"
 #include "agent/host/core.h"
-#include "agent/host/users.h"
 #include "agent/net/peers.h"
 #include "agent/net/udp.h"
 #include "agent/telemetry/ports.h"

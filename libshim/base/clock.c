@@ -9,14 +9,11 @@
 
 typedef int read_clock(clockid_t clock, struct timespec *ts);
 typedef int wait_clock(sem_t *sem, clockid_t clock, const struct timespec *until);
-typedef int wait_forever(sem_t *sem);
 
 static read_clock choose_read;
 static wait_clock choose_wait;
-static wait_forever choose_forever;
 static _Atomic(read_clock *) read_function = choose_read;
 static _Atomic(wait_clock *) wait_function = choose_wait;
-static _Atomic(wait_forever *) forever_function = choose_forever;
 
 /* The first call finds the function. */
 static int choose_read(clockid_t clock, struct timespec *ts)
@@ -33,14 +30,6 @@ static int choose_wait(sem_t *sem, clockid_t clock, const struct timespec *until
 
 	atomic_store_explicit(&wait_function, found, memory_order_relaxed);
 	return found(sem, clock, until);
-}
-
-static int choose_forever(sem_t *sem)
-{
-	wait_forever *found = CCS_LIBC(sem_wait);
-
-	atomic_store_explicit(&forever_function, found, memory_order_relaxed);
-	return found(sem);
 }
 
 uint64_t ccs_clock_ns(clockid_t clock)
@@ -61,8 +50,5 @@ void ccs_clock_sem_wait(sem_t *sem, uint64_t until_ns)
 {
 	const struct timespec ts = ccs_clock_timespec(until_ns);
 
-	if (until_ns == UINT64_MAX)
-		atomic_load_explicit(&forever_function, memory_order_relaxed)(sem);
-	else
-		atomic_load_explicit(&wait_function, memory_order_relaxed)(sem, CLOCK_MONOTONIC, &ts);
+	atomic_load_explicit(&wait_function, memory_order_relaxed)(sem, CLOCK_MONOTONIC, &ts);
 }

@@ -12,7 +12,7 @@
 uint64_t ccs_clock_ns(clockid_t clock);
 struct timespec ccs_clock_timespec(uint64_t ns);
 
-/* sem_wait() until a time of CLOCK_MONOTONIC; UINT64_MAX: without a limit. */
+/* sem_wait() until a time of CLOCK_MONOTONIC; UINT64_MAX is 584 years after the start. */
 void ccs_clock_sem_wait(sem_t *sem, uint64_t until_ns);
 
 #endif

@@ -140,12 +140,6 @@ void ccs_json_uint(struct ccs_json *j, const char *key, uint64_t v)
 		fprintf(j->f, "%" PRIu64, v);
 }
 
-void ccs_json_int(struct ccs_json *j, const char *key, int64_t v)
-{
-	if (begin_value(j, key))
-		fprintf(j->f, "%" PRId64, v);
-}
-
 void ccs_json_bool(struct ccs_json *j, const char *key, bool v)
 {
 	if (begin_value(j, key))

@@ -34,7 +34,6 @@ void ccs_json_end(struct ccs_json *j); /* end the innermost object or array */
 void ccs_json_str(struct ccs_json *j, const char *key, const char *s); /* NULL: null */
 void ccs_json_num(struct ccs_json *j, const char *key, double v); /* exact; inf and NaN: null */
 void ccs_json_uint(struct ccs_json *j, const char *key, uint64_t v);
-void ccs_json_int(struct ccs_json *j, const char *key, int64_t v);
 void ccs_json_bool(struct ccs_json *j, const char *key, bool v);
 
 /* End all open objects and arrays, and the line. False if anything could not be written. */

@@ -19,6 +19,20 @@ static const char *skip_digits(const char *p)
 	return p;
 }
 
+int ccs_parse_digits(const char *text, unsigned max, unsigned *value)
+{
+	const size_t len = (size_t)(skip_digits(text) - text);
+	unsigned long n;
+
+	if (!len || text[len] || len > 10)
+		return -1;
+	n = strtoul(text, NULL, 10);
+	if (n > max)
+		return -1;
+	*value = (unsigned)n;
+	return 0;
+}
+
 /* The end of digits[.digits][e[+-]digits], or text if no number begins there. */
 static const char *decimal_end(const char *text)
 {

@@ -10,6 +10,10 @@
  * *end == text if no number begins there. */
 double ccs_strtod(const char *text, const char **end);
 
+/* Parse a number that consists of decimal digits only. 0, or -1 if the text is anything different or
+ * the number is above max. */
+int ccs_parse_digits(const char *text, unsigned max, unsigned *value);
+
 /* The shortest decimal text that reads back as exactly value. */
 char *ccs_number_text(double value, char *buf, size_t len);
 

@@ -27,8 +27,7 @@ int ccs_sysfs_open(const char *sysfs, const char *fmt, ...)
 	return fd;
 }
 
-/* Read the first line and close fd. False if fd is -1 or the file is empty. */
-static bool read_line(int fd, char *line, size_t len)
+bool ccs_sysfs_read_line(int fd, char *line, size_t len)
 {
 	ssize_t n;
 
@@ -57,8 +56,9 @@ bool ccs_sysfs_read_number(int fd, uint64_t *value)
 bool ccs_sysfs_netdev(const char *sysfs, const char *device, unsigned port,
 		      char name[IF_NAMESIZE + 1])
 {
-	return read_line(ccs_sysfs_open(sysfs, "infiniband/%s/ports/%u/gid_attrs/ndevs/0", device,
-					port), name, IF_NAMESIZE + 1);
+	const int fd = ccs_sysfs_open(sysfs, "infiniband/%s/ports/%u/gid_attrs/ndevs/0", device, port);
+
+	return ccs_sysfs_read_line(fd, name, IF_NAMESIZE + 1);
 }
 
 double ccs_sysfs_speed(const char *sysfs, const char *interface)
@@ -67,7 +67,7 @@ double ccs_sysfs_speed(const char *sysfs, const char *interface)
 	long mbit;
 
 	/* EINVAL while the link is down; -1, signed or unsigned, if the speed is unknown. */
-	if (!read_line(ccs_sysfs_open(sysfs, "net/%s/speed", interface), line, sizeof(line)))
+	if (!ccs_sysfs_read_line(ccs_sysfs_open(sysfs, "net/%s/speed", interface), line, sizeof(line)))
 		return 0;
 	mbit = strtol(line, NULL, 10);
 	return mbit > 0 && mbit <= 100000000 ? 1e6 * (double)mbit : 0;

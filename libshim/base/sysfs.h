@@ -4,10 +4,14 @@
 /* RDMA devices and network interfaces in sysfs ("/sys", or a directory of a test). */
 #include <net/if.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Open a file below class/. The caller closes the descriptor; -1 and errno on failure. */
 int ccs_sysfs_open(const char *sysfs, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Read the first line and close fd. False: fd is -1, or the file is empty. */
+bool ccs_sysfs_read_line(int fd, char *line, size_t len);
 
 /* Read the current number from an open file. False: it cannot be read, or is no number. */
 bool ccs_sysfs_read_number(int fd, uint64_t *value);

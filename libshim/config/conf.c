@@ -9,38 +9,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/os.h"
+
 #define LINE_LEN 1024
 
-struct input {
-	int fd, error;
-	size_t at, len;
-	char chunk[512];
-};
-
-static int next_char(struct input *in)
-{
-	ssize_t n;
-
-	if (in->at == in->len) {
-		n = TEMP_FAILURE_RETRY(read(in->fd, in->chunk, sizeof(in->chunk)));
-		if (n < 0)
-			in->error = errno;
-		if (n <= 0)
-			return EOF;
-		in->at = 0;
-		in->len = (size_t)n;
-	}
-	return (unsigned char)in->chunk[in->at++];
-}
-
 /* False at the end of the file. *bad: why the line cannot be used, or NULL. */
-static bool next_line(struct input *in, char line[LINE_LEN], const char **bad)
+static bool next_line(FILE *f, char line[LINE_LEN], const char **bad)
 {
 	size_t len = 0;
 	int c;
 
 	*bad = NULL;
-	while ((c = next_char(in)) != EOF && c != '\n') {
+	while ((c = getc_unlocked(f)) != EOF && c != '\n') {
 		if (c == '\0')
 			*bad = "the line holds a zero byte";
 		else if (len == LINE_LEN - 1)
@@ -158,10 +138,11 @@ static void read_line(struct file *f, char *line)
 				    "malformed line; expected name = value");
 }
 
-static int read_lines(struct input *in, const char *path, struct file *f)
+static int read_lines(FILE *in, const char *path, struct file *f)
 {
 	char *line = malloc(2 * LINE_LEN), *where = line + LINE_LEN;
 	const char *bad;
+	int error;
 
 	if (!line)
 		return ENOMEM;
@@ -173,30 +154,32 @@ static int read_lines(struct input *in, const char *path, struct file *f)
 		else
 			read_line(f, line);
 	}
+	error = ferror(in) ? errno : 0;
 	free(line);
-	return in->error;
+	return error;
 }
 
 int ccs_conf_read(const char *path, const struct ccs_conf_reader *reader)
 {
+	/* O_NONBLOCK: the path may be a FIFO. */
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	struct file f = { .reader = reader };
-	struct input in = { .error = 0 };
+	FILE *in = fd >= 0 ? fdopen(fd, "r") : NULL;
 	struct stat st;
 	int error;
 
-	/* O_NONBLOCK: the path may be a FIFO. */
-	in.fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (in.fd < 0)
-		return errno;
-	if (fstat(in.fd, &st) != 0)
+	if (!in || fstat(fd, &st))
 		error = errno;
 	else if (S_ISDIR(st.st_mode))
 		error = EISDIR;
 	else if (reader->own && st.st_uid && st.st_uid != geteuid())
 		error = EPERM;
 	else
-		error = read_lines(&in, path, &f);
-	close(in.fd);
+		error = read_lines(in, path, &f);
+	if (in)
+		fclose(in);
+	else
+		ccs_close(fd);
 	return error;
 }
 

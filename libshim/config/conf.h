@@ -10,8 +10,7 @@
  *	[app "ib_*"]
  *	name = value for the processes and queue pairs that match the header, see match.h
  *
- * The reader does not know the options. It does not allocate or open stdio streams: it
- * runs inside an application, perhaps before main().
+ * The reader does not know the options.
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "config/environment.h"
@@ -147,16 +148,14 @@ void ccs_job_json(struct ccs_json *j, const struct ccs_job *job)
 		ccs_json_str(j, "container", job->container);
 }
 
-/* FNV-1a, and the finaliser of splitmix64, since texts may differ in their last digits only. */
+/* FNV-1a, mixed, since texts may differ in their last digits only. */
 static uint64_t hash(const char *text)
 {
 	uint64_t x = 0xcbf29ce484222325;
 
 	for (; *text; text++)
 		x = (x ^ (unsigned char)*text) * 0x100000001b3;
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-	x = (x ^ x >> 27) * 0x94d049bb133111eb;
-	return x ^ x >> 31;
+	return ccs_mix(x);
 }
 
 double ccs_share_place(const struct ccs_job *job, pid_t pid)

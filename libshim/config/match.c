@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "config/match.h"
 
-#include <arpa/inet.h>
 #include <fnmatch.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -14,54 +12,12 @@
 #define SYNTAX "expected [app \"GLOB\"], [peer ADDRESS/BITS], [device GLOB], [port N], " \
 	       "[dscp N], [sl N], [share N%%], or several of these in one section"
 
-/* Parse decimal digits only; -1: other characters, or the number is too high. */
-static int parse_small_number(const char *text, int max)
-{
-	const size_t len = strlen(text);
-
-	if (!len || len > 3 || strspn(text, "0123456789") != len || atoi(text) > max)
-		return -1;
-	return atoi(text);
-}
-
-/* Parse ADDRESS[/BITS], IPv4 or IPv6. */
-static int parse_peer(struct ccs_match *m, const char *value)
-{
-	const size_t len = strcspn(value, "/");
-	char address[INET6_ADDRSTRLEN];
-	int bits, max = 128;
-
-	if (len >= sizeof(address))
-		return -1;
-	memcpy(address, value, len);
-	address[len] = '\0';
-	if (inet_pton(AF_INET, address, m->peer + 12) == 1) {
-		memset(m->peer, 0, 10);
-		memset(m->peer + 10, 0xff, 2);
-		max = 32;
-	} else if (inet_pton(AF_INET6, address, m->peer) != 1) {
-		return -1;
-	}
-	bits = value[len] ? parse_small_number(value + len + 1, max) : max;
-	m->peer_bits = (unsigned)(bits + 128 - max);
-	return bits < 0 ? -1 : 0;
-}
-
 static int parse_glob(char glob[64], const char *value)
 {
 	if (!*value || strlen(value) >= 64)
 		return -1;
 	strcpy(glob, value);
 	return 0;
-}
-
-static int parse_number(unsigned *number, const char *value, int max)
-{
-	const int n = parse_small_number(value, max);
-
-	if (n >= 0)
-		*number = (unsigned)n;
-	return n < 0 ? -1 : 0;
 }
 
 static int parse_share(double *share, const char *value)
@@ -109,12 +65,12 @@ static int parse_value(struct ccs_match *m, enum ccs_match_key key, const char *
 {
 	switch (key) {
 	case CCS_MATCH_APP: return parse_glob(m->app, value);
-	case CCS_MATCH_PEER: return parse_peer(m, value);
+	case CCS_MATCH_PEER: return ccs_prefix_parse(value, &m->peer);
 	case CCS_MATCH_DEVICE: return parse_glob(m->device, value);
-	case CCS_MATCH_PORT: return parse_number(&m->port, value, 255) || !m->port ? -1 : 0;
-	case CCS_MATCH_DSCP: return parse_number(&m->dscp, value, 63);
+	case CCS_MATCH_PORT: return ccs_parse_digits(value, 255, &m->port) || !m->port ? -1 : 0;
+	case CCS_MATCH_DSCP: return ccs_parse_digits(value, 63, &m->dscp);
 	case CCS_MATCH_SHARE: return parse_share(&m->share, value);
-	default: return parse_number(&m->sl, value, 15);
+	default: return ccs_parse_digits(value, 15, &m->sl);
 	}
 }
 
@@ -200,21 +156,14 @@ int ccs_match_parse(struct ccs_match *m, const char *line, char *err, size_t err
 	return 0;
 }
 
-static bool has_same_prefix(const uint8_t *a, const uint8_t *b, unsigned bits)
-{
-	const unsigned rest = bits % 8;
-
-	if (memcmp(a, b, bits / 8))
-		return false;
-	return !rest || !((a[bits / 8] ^ b[bits / 8]) >> (8 - rest));
-}
-
 bool ccs_match_matches(const struct ccs_match *m, const struct ccs_match_subject *subject)
 {
+	const struct ccs_address peer = ccs_address_of(subject->peer);
+
 	if (m->keys & ~subject->known)
 		return false;
 	return (!(m->keys & CCS_MATCH_APP) || fnmatch(m->app, subject->app, 0) == 0) &&
-	       (!(m->keys & CCS_MATCH_PEER) || has_same_prefix(m->peer, subject->peer, m->peer_bits)) &&
+	       (!(m->keys & CCS_MATCH_PEER) || ccs_prefix_covers(&m->peer, &peer)) &&
 	       (!(m->keys & CCS_MATCH_DEVICE) || fnmatch(m->device, subject->device, 0) == 0) &&
 	       (!(m->keys & CCS_MATCH_PORT) || m->port == subject->port) &&
 	       (!(m->keys & CCS_MATCH_DSCP) || m->dscp == subject->dscp) &&

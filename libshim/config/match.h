@@ -8,12 +8,12 @@
  *	[peer 10.0.0.0/24]
  *	[device mlx5_1 port 2 dscp 26]
  *	[share 10%]
- *
- * No allocation and no stdio streams: this runs inside an application.
  */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/address.h"
 
 enum ccs_match_key {
 	CCS_MATCH_APP = 1 << 0,
@@ -31,8 +31,7 @@ enum ccs_match_key {
 struct ccs_match {
 	unsigned keys;                   /* enum ccs_match_key: present; 0: matches all */
 	char app[64], device[64];        /* globs */
-	uint8_t peer[16];                /* IPv4 as ::ffff:a.b.c.d */
-	unsigned peer_bits;              /* length of the prefix */
+	struct ccs_prefix peer;
 	unsigned port, dscp, sl;
 	double share;                    /* percent of the processes */
 	char text[128];                  /* as in the file */

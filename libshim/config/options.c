@@ -2,10 +2,10 @@
 #include "config/options.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/number.h"
 #include "base/suggest.h"
 #include "base/text.h"
 #include "base/thread.h"
@@ -22,11 +22,9 @@ static const char *const levels[] = { "error", "warn", "info", "debug", NULL };
 
 int ccs_dscp(const char *text)
 {
-	const size_t len = strlen(text);
+	unsigned dscp;
 
-	if (!len || len > 2 || strspn(text, "0123456789") != len)
-		return -1;
-	return strtol(text, NULL, 10) < 64 ? (int)strtol(text, NULL, 10) : -1;
+	return strlen(text) > 2 || ccs_parse_digits(text, 63, &dscp) ? -1 : (int)dscp;
 }
 
 static int check_dscp(const char *text, char *err, size_t errlen)

@@ -2,23 +2,11 @@
 #include "config/request.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/text.h"
 #include "config/check_cc.h"
-
-/* Parse LQPN, in decimal as the tools print it. */
-static int parse_lqpn(struct ccs_request *r, const char *text)
-{
-	const size_t len = strlen(text);
-
-	if (!len || len > 8 || strspn(text, "0123456789") != len)
-		return -1;
-	r->lqpn = (uint32_t)strtoul(text, NULL, 10);
-	r->one = true;
-	return r->lqpn >> 24 ? -1 : 0;
-}
 
 /* Parse the first line: the queue pairs that the request applies to. */
 static int parse_subject(struct ccs_request *r, char *line, char *err, size_t errlen)
@@ -37,7 +25,8 @@ static int parse_subject(struct ccs_request *r, char *line, char *err, size_t er
 	if (strcmp(word, "peer") == 0 && value)
 		return ccs_match_add_key(&r->match, word, value, err, errlen);
 	if (strcmp(word, "qp") == 0 && value && !r->only_new) {
-		if (parse_lqpn(r, value) == 0)
+		r->one = true;
+		if (ccs_parse_digits(value, (1 << 24) - 1, &r->lqpn) == 0)
 			return 0;
 		return ccs_refuse(err, errlen, "qp: '%.32s' is not a queue pair number", value);
 	}

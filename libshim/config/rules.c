@@ -45,8 +45,7 @@ static bool replaces(const struct ccs_setting *s, const struct ccs_setting *old)
 {
 	return old->source == CCS_FROM_REQUEST && old->opt == s->opt &&
 	       (!s->match.keys || (old->match.keys == s->match.keys &&
-				   old->match.peer_bits == s->match.peer_bits &&
-				   memcmp(old->match.peer, s->match.peer, 16) == 0));
+				   memcmp(&old->match.peer, &s->match.peer, sizeof(s->match.peer)) == 0));
 }
 
 void ccs_rules_prune(struct ccs_rules *r, unsigned n)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "feedback/record.h"
 
-#include "feedback/le.h"
-
-static void code_record(struct ccs_le *p, struct ccs_record *r)
+bool ccs_record_code(struct ccs_le *p, struct ccs_record *r)
 {
 	ccs_le32(p, &r->link);
 	ccs_le16(p, &r->hop);
@@ -14,22 +12,6 @@ static void code_record(struct ccs_le *p, struct ccs_record *r)
 	ccs_le64(p, &r->capacity);
 	ccs_le64(p, &r->covers_ns);
 	ccs_le64(p, &r->advised);
-}
-
-void ccs_record_encode(const struct ccs_record *r, uint8_t out[CCS_RECORD_BYTES])
-{
-	struct ccs_record copy = *r;
-
-	code_record(&(struct ccs_le){ .at = out }, &copy);
-}
-
-bool ccs_record_decode(const uint8_t in[CCS_RECORD_BYTES], struct ccs_record *r)
-{
-	uint8_t copy[CCS_RECORD_BYTES];
-
-	memcpy(copy, in, sizeof(copy));
-	*r = (struct ccs_record){ 0 };
-	code_record(&(struct ccs_le){ .at = copy, .reads = true }, r);
 	return r->link && r->capacity && r->capacity <= CCS_RECORD_CAPACITY_MOST &&
 	       r->advised <= CCS_RECORD_CAPACITY_MOST;
 }

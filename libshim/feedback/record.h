@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 #include "ccshim/cc.h"
+#include "feedback/le.h"
 
-/* Records of agents that do not support advice have 48 bytes. */
-enum { CCS_RECORD_BYTES = 56, CCS_RECORD_LEAST = 48, CCS_RECORDS = CCS_CC_MAX_HOPS };
+enum { CCS_RECORD_BYTES = 56, CCS_RECORDS = CCS_CC_MAX_HOPS };
 
 #define CCS_RECORD_CAPACITY_MOST 1000000000000000ull
 
@@ -34,10 +34,8 @@ struct ccs_record {
 	uint64_t advised;                /* bit/s, for each flow through the link; 0: no advice */
 };
 
-void ccs_record_encode(const struct ccs_record *r, uint8_t out[CCS_RECORD_BYTES]);
-
-/* False if it is not a valid record. */
-bool ccs_record_decode(const uint8_t in[CCS_RECORD_BYTES], struct ccs_record *r);
+/* Read or write CCS_RECORD_BYTES at p. False: it is not a valid record. */
+bool ccs_record_code(struct ccs_le *p, struct ccs_record *r);
 
 /* Sort into the canonical order of a path's links: nearest to the sender first. n is small. */
 void ccs_record_sort(struct ccs_record *r, unsigned n);

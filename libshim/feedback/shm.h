@@ -28,21 +28,17 @@ enum { CCS_SHM_SLOTS = 65536, CCS_SHM_PATHS = 4096 };
 /* A flow's slot. The agent writes the first cache line, the process the second one. */
 struct ccs_slot {
 	_Atomic uint64_t cnps;           /* received; not reset when the slot is reused */
-	_Atomic uint64_t cnp_ns;         /* when the last CNP was received */
 	_Atomic uint32_t path;           /* 1 + index of the peer's record; 0: no record yet */
 	_Atomic uint32_t inbound;        /* the same for the record of data that it READs */
 	_Atomic uint32_t inbound_flags;  /* enum ccs_peer_flag: feedback available for these data */
-	uint8_t agent_spare[36];
-
-	_Atomic uint64_t rate;           /* bit/s in force, to share CNPs counted per port */
-	_Atomic uint32_t status;        /* enum ccs_feedback_status, of the process's signal thread */
+	_Alignas(64) _Atomic uint64_t rate; /* bit/s in force, to share CNPs counted per port */
+	_Atomic uint32_t status;         /* enum ccs_feedback_status */
 	_Atomic uint32_t period_us;      /* wanted period of telemetry; 0: not wanted */
 	_Atomic uint64_t sent;           /* bytes to the peer handed to the device */
 	_Atomic uint64_t read;           /* bytes requested by READs, which come from the peer */
-	_Atomic uint32_t inbound_status; /* as verdict, for the data that it READs */
-	_Atomic uint32_t requested;        /* enum ccs_peer_flag; 0: TELEMETRY, if period_us is set */
+	_Atomic uint32_t inbound_status; /* the same for the data that it READs */
+	_Atomic uint32_t requested;      /* enum ccs_peer_flag */
 	_Atomic uint32_t segment;        /* bytes that it sends at once; 0: unknown */
-	uint8_t process_spare[20];
 } __attribute__((aligned(64)));
 
 _Static_assert(sizeof(struct ccs_slot) == 128, "two lines, one for each writer");
@@ -50,10 +46,8 @@ _Static_assert(sizeof(struct ccs_slot) == 128, "two lines, one for each writer")
 struct ccs_shm {
 	uint32_t magic, version;         /* CCS_SHM_MAGIC, CCS_SHM_VERSION */
 	uint32_t slots, paths;           /* CCS_SHM_SLOTS, CCS_SHM_PATHS */
-	uint8_t spare[48];
-	_Atomic uint64_t heartbeat_ns;        /* time of the agent's last heartbeat */
-	uint8_t reserved[4096 - 72];
-	struct ccs_shm_path path[CCS_SHM_PATHS];
+	_Atomic uint64_t heartbeat_ns;   /* time of the agent's last heartbeat */
+	_Alignas(4096) struct ccs_shm_path path[CCS_SHM_PATHS];
 	struct ccs_slot slot[CCS_SHM_SLOTS];
 };
 

@@ -41,7 +41,6 @@ struct ccs_shm_path {
 	_Atomic uint32_t flags;          /* enum ccs_peer_flag */
 	_Atomic uint64_t last_seen_ns;   /* its agent last replied; 0: never */
 	_Atomic uint64_t telemetry[CCS_TELEMETRY_WORDS]; /* a struct ccs_path_telemetry */
-	uint8_t spare[24];
 } __attribute__((aligned(64)));
 
 _Static_assert(sizeof(struct ccs_shm_path) == 256, "four lines");

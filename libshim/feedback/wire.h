@@ -4,9 +4,8 @@
 /*
  * Messages between host agents, over UDP.
  *
- * A receiver ignores the excess of a body longer than it expects; fields that a shorter body lacks
- * are 0. The packet's addresses identify the two hosts: RoCE packets between the hosts have the
- * same addresses.
+ * A receiver ignores the excess of a body longer than it expects. The packet's addresses identify
+ * the two hosts: RoCE packets between the hosts have the same addresses.
  *
  * The echo proves that the sender receives packets at its source address, so that source addresses
  * cannot be forged. A HELLO without the correct echo is answered but has no other effect; the
@@ -29,7 +28,7 @@
 #include "feedback/record.h"
 
 #define CCS_WIRE_PORT 4793
-#define CCS_WIRE_VERSION 2u              /* the newest */
+#define CCS_WIRE_VERSION 1u
 
 enum { CCS_WIRE_HEADER = 32, CCS_WIRE_TAG = 32, CCS_WIRE_MAX = 1024 };
 
@@ -42,14 +41,9 @@ enum ccs_wire_type {
 	CCS_WIRE_ADVICE = 6,             /* a rate: receiver to sender */
 };
 
-/*
- * The key of version 1 has the id 0. Agents older than key ids support only that version;
- * they still work with agents that use the same key as number 0.
- */
 struct ccs_wire_header {
 	uint8_t type;
-	uint8_t key;                     /* its id; 0: not stated, version 1 */
-	uint16_t length;                 /* without the id */
+	uint8_t key;                     /* id of the key of the tag */
 	uint64_t incarnation;            /* of the sender */
 	uint64_t echo;                   /* the incarnation that the receiver last stated, or 0 */
 	uint64_t sequence;               /* rises by one, per incarnation and peer */
@@ -81,15 +75,15 @@ struct ccs_wire_cnp {
 
 /* The newest records; their covers_ns is by the addressee's clock. */
 struct ccs_wire_echo {
-	uint16_t n;
+	uint32_t n;
 	uint32_t flows;                  /* active flows of all senders; 0: unknown */
 	struct ccs_record record[CCS_RECORDS];
 };
 
 /* The newest records of ports on the path from the senders with that prefix. */
 struct ccs_wire_records {
-	uint16_t n;
-	uint8_t bits;                    /* length of the prefix, 0 to 128 */
+	uint32_t n;
+	uint32_t bits;                   /* length of the prefix, 0 to 128 */
 	uint8_t prefix[16];              /* of senders' addresses, IPv4 as ::ffff:a.b.c.d */
 	struct ccs_record record[CCS_RECORDS];
 };
@@ -112,8 +106,7 @@ struct ccs_wire_message {
 	};
 };
 
-/* Returns the bytes written to buf (CCS_WIRE_MAX), with the key's id, without a tag; 0 if the type
- * is unknown. Sets header.length. */
+/* Returns the bytes written to buf (CCS_WIRE_MAX), without a tag; 0 if the type is unknown. */
 size_t ccs_wire_encode(struct ccs_wire_message *m, void *buf);
 
 enum ccs_wire_error {
@@ -123,13 +116,7 @@ enum ccs_wire_error {
 	CCS_WIRE_OTHER_TYPE,             /* from a newer agent */
 };
 
-/* Bytes that a tag covers: all before it. */
-static inline size_t ccs_wire_tagged(const struct ccs_wire_header *h)
-{
-	return h->length + (h->key != 0);
-}
-
-/* len may include a tag: bytes after ccs_wire_tagged() are not read. */
+/* len may include a tag, which covers all bytes before it. */
 enum ccs_wire_error ccs_wire_decode(const void *buf, size_t len, struct ccs_wire_message *m);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "base/gid.h"
+#include "base/address.h"
 
 #define FIELD(member) .offset = offsetof(struct ccs_stats_qp, member)
 #define COUNTER(member) FIELD(member), .counter = true

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/gid.h"
+#include "base/address.h"
 #include "base/keep_open.h"
 #include "base/os.h"
 #include "base/thread.h"

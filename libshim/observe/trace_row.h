@@ -8,8 +8,8 @@
 			 "hops,covers_us,advised_bps,nic_wait_us,set,rate_bps,window_bytes,clock_us\n"
 #define CCS_TRACE_ROW_MAX 1024 /* no line is longer */
 
-/* Write a line with its newline, but without a terminating NUL. Returns its length. */
-size_t ccs_trace_row(char *buf, uint32_t qp, const struct ccs_cc_ops *ops,
+/* Write a line with its newline. Returns its length. */
+size_t ccs_trace_row(char *row, uint32_t qp, const struct ccs_cc_ops *ops,
 		     const struct ccs_cc_event *event);
 
 #endif

@@ -277,7 +277,7 @@ static void raw_message(struct world *w, struct input *in)
 }
 
 /* Records that are not refused for what they are. */
-static void possible(struct ccs_record *r, uint16_t *n)
+static void possible(struct ccs_record *r, uint32_t *n)
 {
 	*n %= CCS_RECORDS + 1;
 	for (unsigned i = 0; i < *n; i++) {
@@ -364,6 +364,7 @@ static void good_request(struct input *in, unsigned connection)
 	case CCS_IPC_ADD:
 		m.add.slot = take_below(in, SLOTS);
 		if (shared) {
+			shared->slot[m.add.slot].requested = CCS_PEER_TELEMETRY;
 			shared->slot[m.add.slot].period_us = take_below(in, 4) * 1000;
 			shared->slot[m.add.slot].sent++;
 		}

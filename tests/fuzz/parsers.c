@@ -64,8 +64,6 @@ static void fuzz_records(const uint8_t *bytes, size_t len)
 	len -= 1;
 	if (len > sizeof(data) - CCS_WIRE_HEADER)
 		len = sizeof(data) - CCS_WIRE_HEADER;
-	data[6] = (uint8_t)(len + CCS_WIRE_HEADER);
-	data[7] = (uint8_t)((len + CCS_WIRE_HEADER) >> 8);
 	memcpy(data + CCS_WIRE_HEADER, bytes + 1, len);
 	if (ccs_wire_decode(data, len + CCS_WIRE_HEADER, &m) == CCS_WIRE_OK)
 		check_same_again(&m);

@@ -7,7 +7,9 @@
 #include "parsers.h"
 
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "agent/flows.h"
 #include "agent/host/core.h"
@@ -28,6 +30,7 @@ uint64_t fuzz_processed;
 
 static struct ccs_agent *agent;
 static struct ccs_shm *region;
+static int region_fd;
 static uint64_t now_ns;
 
 void __wrap_ccs_udp_send(struct ccs_agent *a, const struct ccs_ends *ends,
@@ -63,6 +66,17 @@ static struct ccs_address address(unsigned last)
 	return ccs_address_of_v4(bytes);
 }
 
+/* As a process passes it: the agent accepts no flow whose memory is not allocated. */
+static void open_region(void)
+{
+	region_fd = memfd_create("fuzz", MFD_CLOEXEC);
+	FUZZ_CHECK(region_fd >= 0 && !ftruncate(region_fd, sizeof(*region)));
+	region = mmap(NULL, sizeof(*region), PROT_READ | PROT_WRITE, MAP_SHARED, region_fd, 0);
+	FUZZ_CHECK(region != MAP_FAILED);
+	region->magic = CCS_SHM_MAGIC;
+	ccs_shm_touch(region, 0, sizeof(*region));
+}
+
 static void open_agent(void)
 {
 	static const char *const switches[] = { "127.0.0.4" };
@@ -70,9 +84,7 @@ static void open_agent(void)
 	char err[256];
 
 	agent = a;
-	region = calloc(1, sizeof(*region));
-	region->magic = CCS_SHM_MAGIC;
-	ccs_shm_touch(region, 0, sizeof(*region));
+	open_region();
 	a->config = ccs_agent_defaults();
 	a->config.now = fuzz_time;
 	a->config.switches = switches;
@@ -112,6 +124,7 @@ static void reset(void)
 
 		c->uid = i;
 		c->shm = i < 2 ? region : NULL;
+		c->shm_fd = region_fd;
 		c->punched = false;
 		c->hello_done = i < 2;
 	}
@@ -152,7 +165,8 @@ static void add_flow(unsigned slot)
 
 	memcpy(m.local_gid, local.b, 16);
 	memcpy(m.peer_gid, peer.b, 16);
-	FUZZ_CHECK(ccs_ipc_handle(agent, &agent->client[0], &m, sizeof(m), -1));
+	FUZZ_CHECK(ccs_ipc_handle(agent, &agent->client[0], &m, sizeof(m), -1) &&
+		   ccs_agent_flow_find(agent, &agent->client[0], slot));
 }
 
 static void receive_raw(struct input *in)
@@ -186,8 +200,10 @@ static void receive_likely(struct input *in)
 		m.hello_ack.of = p->hello.awaited;
 	if (m.header.type == CCS_WIRE_ECHO)
 		m.echo.n %= CCS_RECORDS + 1;
-	if (m.header.type == CCS_WIRE_RECORDS)
+	if (m.header.type == CCS_WIRE_RECORDS) {
 		m.records.n %= CCS_RECORDS + 1;
+		m.records.bits %= 130;
+	}
 	len = ccs_wire_encode(&m, data);
 	if (!take_below(in, 16))
 		len -= len % 7;

@@ -289,15 +289,13 @@ int __wrap_close(int fd)
 }
 
 /* As the thread does, at once. */
-void __wrap_ccs_closing_client(struct ccs_agent *a, unsigned entry, int socket,
-			       const struct ccs_passed *p);
-void __wrap_ccs_closing_client(struct ccs_agent *a, unsigned entry, int socket,
-			       const struct ccs_passed *p)
+void __wrap_ccs_closing_client(struct ccs_agent *a, unsigned entry, int socket, int passed);
+void __wrap_ccs_closing_client(struct ccs_agent *a, unsigned entry, int socket, int passed)
 {
 	(void)a;
 	(void)entry;
-	for (unsigned i = 0; i < p->n; i++)
-		__wrap_close(p->fd[i]);
+	if (passed >= 0)
+		__wrap_close(passed);
 	__wrap_close(socket);
 }
 

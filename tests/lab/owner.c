@@ -12,10 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/host/live_qps.h"
-#include "agent/host/owner.h"
+#include "agent/host/kernel_qps.h"
 
-static struct ccs_netlink owner = { .fd = -1 };
+static struct ccs_kernel_qps owner = { .netlink.fd = -1 };
 static struct ibv_context *context, *peer;
 static const char *device;
 
@@ -78,7 +77,7 @@ static void ask_agent(const char *what, const char *name, uint32_t qpn, uint32_t
 	struct ccs_ipc_add qp = { .port = 1, .local_qpn = qpn, .peer_qpn = peer_qpn };
 
 	snprintf(qp.device, sizeof(qp.device), "%s", name);
-	printf("%s: %d\n", what, ccs_owner_check(&owner, &qp, pid, getuid()));
+	printf("%s: %d\n", what, ccs_kernel_qps_check_owner(&owner, &qp, pid, getuid()));
 }
 
 static pthread_barrier_t made, asked;
@@ -111,10 +110,10 @@ static void ask_about_threads(void)
 
 static uint32_t count_qps(void)
 {
-	struct ccs_live_qps live = { .netlink.fd = -1 };
+	struct ccs_kernel_qps live = { .netlink.fd = -1 };
 	uint32_t n = 0;
 
-	errno = ccs_live_qps_count(&live, &n);
+	errno = ccs_kernel_qps_count(&live, &n);
 	if (errno)
 		die("count");
 	ccs_netlink_close(&live.netlink);

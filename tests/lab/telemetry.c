@@ -158,6 +158,7 @@ int main(int argc, char **argv)
 		die(argv[1]);
 	answered(fd);
 	for (int i = 6; i + 1 < argc; i += 2, flows++) {
+		page->slot[flows].requested = CCS_PEER_TELEMETRY;
 		page->slot[flows].period_us = (uint32_t)atoi(argv[3]);
 		add_flow(fd, flows, argv[i], argv[i + 1]);
 	}

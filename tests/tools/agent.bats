@@ -325,7 +325,7 @@ line() {
 
 @test "check: an agent that is there, that only takes CNPs, and none" {
 	start
-	line warn "process $agent, version 2, receives CNPs but sends none"
+	line warn "process $agent, version 1, receives CNPs but sends none"
 	run2 env CCSHIM_CC=dcqcn CCSHIM_AGENT="$socket" "$ccshim" check --json
 	[ "$(jq -r '.checks[] | select(.check == "agent").status' <<< "$output")" = warn ]
 	kill $agent

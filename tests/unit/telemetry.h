@@ -85,6 +85,7 @@ static inline void begin(struct bench *b, void **state, bool with_switch)
 	r->config[NP].nswitches = with_switch;
 	rig_start(r, NP);
 	b->c = rig_client(r, RP);
+	b->c.shm->slot[1].requested = CCS_PEER_TELEMETRY;
 	b->c.shm->slot[1].period_us = 1000;
 	assert_int_equal(rig_add(r, &b->c, RP, 1, 1), 0);
 }

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "agent/host/refused.h"
-#include "agent/host/users.h"
 #include "agent/status.h"
 #include "agentrig.h"
 #include "seed.h"

@@ -196,6 +196,7 @@ static void begin_in_step(struct bench *b, void **state)
 	struct ccs_wire_message m;
 
 	begin(b, state, true);
+	b->c.shm->slot[1].requested = CCS_PEER_TELEMETRY;
 	b->c.shm->slot[1].period_us = 8000;
 	run(b, 46, 1 << 1, 100000);
 	assert_true(asked(b, &m));

@@ -177,6 +177,7 @@ static void period_and_share_of_the_link_are_kept(void **state)
 	uint64_t before;
 
 	begin(&b, state, false);
+	b.c.shm->slot[1].requested = CCS_PEER_TELEMETRY;
 	b.c.shm->slot[1].period_us = 5000;
 	run(&b, 30, 1 << 1, 1000);
 	before = echoes(&b);
@@ -201,9 +202,11 @@ static void all_senders_flows_are_counted(void **state)
 	begin(&b, state, false);
 	other = rig_client(b.r, RP);
 	for (unsigned n = 2; n <= 4; n++) {
+		b.c.shm->slot[n].requested = CCS_PEER_TELEMETRY;
 		b.c.shm->slot[n].period_us = 1000;
 		assert_int_equal(rig_add(b.r, &b.c, RP, n, n), 0);
 	}
+	other.shm->slot[7].requested = CCS_PEER_TELEMETRY;
 	other.shm->slot[7].period_us = 1000;
 	assert_int_equal(rig_add(b.r, &other, RP, 7, 7), 0);
 	run(&b, 40, 0x1e, 100000);
@@ -325,6 +328,7 @@ static void new_flows_get_the_number_at_once(void **state)
 	begin(&b, state, false);
 	run(&b, 30, 1 << 1, 100000);
 	other = rig_client(b.r, RP);
+	other.shm->slot[7].requested = CCS_PEER_TELEMETRY;
 	other.shm->slot[7].period_us = 1000;
 	assert_int_equal(rig_add(b.r, &other, RP, 7, 7), 0);
 	rig_settle(b.r);

@@ -123,7 +123,6 @@ static void new_events_go_to_the_flow(void **state)
 	assert_int_equal(f.given[0], 5);
 	poll_now(&f);
 	assert_int_equal(f.given[0], 5);
-	assert_int_equal(f.c.events, 5);
 	finish(&f);
 }
 
@@ -197,7 +196,6 @@ static void a_device_may_vanish_and_come_back(void **state)
 	take_away("mlx5_0", "rp_cnp_handled");
 	poll_now(&f);
 	assert_false(ccs_nic_counters_alive(&f.flow[0]));
-	assert_int_equal(f.c.lost, 1);
 	assert_int_equal(join(&f, 1, "mlx5_0", 1), 0);
 	put("mlx5_0", "rp_cnp_handled", "500\n");
 	put("mlx5_0", "rp_cnp_ignored", "0\n");
@@ -210,7 +208,6 @@ static void a_device_may_vanish_and_come_back(void **state)
 	put("mlx5_0", "rp_cnp_handled", "502\n");
 	poll_now(&f);
 	assert_int_equal(total(&f), 2);
-	assert_int_equal(f.c.lost, 1);
 	finish(&f);
 }
 

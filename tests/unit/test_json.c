@@ -35,7 +35,6 @@ static void everything(void **state)
 	ccs_json_num(&j, "nan", NAN);
 	ccs_json_num(&j, "inf", -INFINITY);
 	ccs_json_uint(&j, "u", UINT64_MAX);
-	ccs_json_int(&j, "i", INT64_MIN);
 	ccs_json_bool(&j, "b", true);
 	ccs_json_array(&j, "a");
 	ccs_json_uint(&j, "ignored", 1);
@@ -54,7 +53,6 @@ static void everything(void **state)
 		"  \"nan\": null,\n"
 		"  \"inf\": null,\n"
 		"  \"u\": 18446744073709551615,\n"
-		"  \"i\": -9223372036854775808,\n"
 		"  \"b\": true,\n"
 		"  \"a\": [\n"
 		"    1,\n"
@@ -180,7 +178,7 @@ static void write_random(unsigned depth)
 		ccs_json_num(&j, key, (double)seed_next() / 7);
 		return;
 	case 2:
-		ccs_json_int(&j, key, (int64_t)seed_next());
+		ccs_json_uint(&j, key, seed_next());
 		return;
 	case 3:
 		ccs_json_bool(&j, key, seed_below(2));

@@ -12,15 +12,14 @@
 #include <linux/netlink.h>
 #include <rdma/rdma_netlink.h>
 
-#include "agent/host/live_qps.h"
-#include "agent/host/owner.h"
-#include "agent/host/users.h"
+#include "agent/host/kernel_qps.h"
+#include "agent/host/standing.h"
 #include "seed.h"
 
 enum { QPN = 0x11, PEER = 0x22, PORT = 1, INDEX = 3, OTHER = 4 };
 
 static int kernel;
-static struct ccs_netlink owner;
+static struct ccs_kernel_qps owner;
 static uid_t user;                       /* that connected */
 
 static int start(void **state)
@@ -29,7 +28,7 @@ static int start(void **state)
 
 	if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, end))
 		return -1;
-	owner = (struct ccs_netlink){ .fd = end[0], .sequence = 40 };
+	owner = (struct ccs_kernel_qps){ .netlink = { .fd = end[0], .sequence = 40 } };
 	user = getuid();
 	kernel = end[1];
 	return 0;
@@ -38,8 +37,8 @@ static int start(void **state)
 static int finish(void **state)
 {
 	close(kernel);
-	ccs_netlink_close(&owner);
-	return owner.fd == -1 ? 0 : -1;
+	ccs_netlink_close(&owner.netlink);
+	return owner.netlink.fd == -1 ? 0 : -1;
 }
 
 /* A packet of messages to come. */
@@ -137,14 +136,14 @@ static int check(const char *device)
 	struct ccs_ipc_add qp = { .port = PORT, .local_qpn = QPN, .peer_qpn = PEER };
 
 	strcpy(qp.device, device);
-	return ccs_owner_check(&owner, &qp, getpid(), user);
+	return ccs_kernel_qps_check_owner(&owner, &qp, getpid(), user);
 }
 
 static int check_qp(uint32_t pid, uint32_t rqpn)
 {
-	struct packet p = qp_answer(owner.sequence + 2, pid, rqpn);
+	struct packet p = qp_answer(owner.netlink.sequence + 2, pid, rqpn);
 
-	answer_devices(owner.sequence + 1);
+	answer_devices(owner.netlink.sequence + 1);
 	send_packet(&p);
 	return check("rxe_0");
 }
@@ -218,7 +217,7 @@ static void requests_are_what_the_kernel_expects(void **state)
 	assert_int_equal(h->nlmsg_type, get_type);
 	assert_int_equal(h->nlmsg_flags, NLM_F_REQUEST | NLM_F_DUMP);
 	n = recv(kernel, asked[1], sizeof(asked[1]), MSG_DONTWAIT);
-	add_message(&p, qp_type, NLM_F_REQUEST, owner.sequence);
+	add_message(&p, qp_type, NLM_F_REQUEST, owner.netlink.sequence);
 	add_u32(&p, RDMA_NLDEV_ATTR_DEV_INDEX, INDEX);
 	add_u32(&p, RDMA_NLDEV_ATTR_PORT_INDEX, PORT);
 	add_u32(&p, RDMA_NLDEV_ATTR_RES_LQPN, QPN);
@@ -228,12 +227,12 @@ static void requests_are_what_the_kernel_expects(void **state)
 
 static void missing_objects_are_reported(void **state)
 {
-	answer_devices(owner.sequence + 1);
+	answer_devices(owner.netlink.sequence + 1);
 	assert_int_equal(check("rxe_1"), ENODEV);
-	answer_devices(owner.sequence + 1);
-	answer_error(owner.sequence + 2, ENOENT);
+	answer_devices(owner.netlink.sequence + 1);
+	answer_error(owner.netlink.sequence + 2, ENOENT);
 	assert_int_equal(check("rxe_0"), ENOENT);
-	answer_error(owner.sequence + 1, EOPNOTSUPP);
+	answer_error(owner.netlink.sequence + 1, EOPNOTSUPP);
 	assert_int_equal(check("rxe_0"), EOPNOTSUPP);
 	assert_int_equal(check("rxe_0"), EIO); /* silence */
 }
@@ -243,8 +242,8 @@ static void the_answer_must_be_for_what_was_asked(void **state)
 {
 	struct packet p = { .len = 0 };
 
-	answer_devices(owner.sequence + 1);
-	add_message(&p, qp_type, 0, owner.sequence + 2);
+	answer_devices(owner.netlink.sequence + 1);
+	add_message(&p, qp_type, 0, owner.netlink.sequence + 2);
 	add_device(&p, INDEX, "rxe_5");
 	add_u32(&p, RDMA_NLDEV_ATTR_RES_LQPN, QPN);
 	add_u32(&p, RDMA_NLDEV_ATTR_RES_PID, (uint32_t)getpid());
@@ -254,7 +253,7 @@ static void the_answer_must_be_for_what_was_asked(void **state)
 
 static void late_answers_are_passed_over(void **state)
 {
-	struct packet p = qp_answer(owner.sequence, (uint32_t)getppid(), PEER);
+	struct packet p = qp_answer(owner.netlink.sequence, (uint32_t)getppid(), PEER);
 
 	send_packet(&p);
 	assert_int_equal(check_qp((uint32_t)getpid(), PEER), 0);
@@ -265,18 +264,18 @@ static void garbage_is_no_consent(void **state)
 	seed_start("garbage_is_no_consent");
 	for (unsigned round = 0; round < 5000; round++) {
 		/* A pid that no few flips make ours. */
-		struct packet p = qp_answer(owner.sequence + 2, ~(uint32_t)getpid(), PEER);
+		struct packet p = qp_answer(owner.netlink.sequence + 2, ~(uint32_t)getpid(), PEER);
 		const unsigned flips = (unsigned)seed_below(8);
 
 		p.len -= seed_below(p.len - 1);
 		for (unsigned i = 0; i < flips; i++)
 			p.data[seed_below(p.len)] = (char)seed_next();
-		answer_devices(owner.sequence + 1);
+		answer_devices(owner.netlink.sequence + 1);
 		send_packet(&p);
 		assert_int_not_equal(check("rxe_0"), 0);
 		while (recv(kernel, p.data, sizeof(p.data), MSG_DONTWAIT) > 0)
 			;
-		while (recv(owner.fd, p.data, sizeof(p.data), MSG_DONTWAIT) > 0)
+		while (recv(owner.netlink.fd, p.data, sizeof(p.data), MSG_DONTWAIT) > 0)
 			;
 	}
 }
@@ -310,17 +309,14 @@ static void answer_state(uint32_t seq, uint32_t qpn, uint8_t state)
 /* The first device has two ports, and no such QP; the second one answers with that state. */
 static int check_live(uint8_t state, char device[64])
 {
-	struct ccs_live_qps live = { .netlink = owner };
-	const uint32_t seq = live.netlink.sequence;
-	int err;
+	const uint32_t seq = owner.netlink.sequence;
 
+	owner.n = 0;
 	answer_device_ports(seq + 1);
 	answer_error(seq + 2, ENOENT);
 	answer_error(seq + 3, ENOENT);
 	answer_state(seq + 4, QPN, state);
-	err = ccs_live_qps_check(&live, QPN, device);
-	owner = live.netlink;
-	return err;
+	return ccs_kernel_qps_check(&owner, QPN, device);
 }
 
 static size_t begin_nest(struct packet *p, unsigned type)
@@ -363,8 +359,7 @@ static void add_summary(struct packet *p, uint32_t seq, uint32_t index, const ch
 
 static void qps_of_all_devices_are_counted(void **state)
 {
-	struct ccs_live_qps live = { .netlink = owner };
-	const uint32_t seq = live.netlink.sequence;
+	const uint32_t seq = owner.netlink.sequence;
 	struct packet p = { .len = 0 };
 	uint32_t n = 0;
 
@@ -372,11 +367,10 @@ static void qps_of_all_devices_are_counted(void **state)
 	add_summary(&p, seq + 1, OTHER, "rxe_1", 41);
 	add_message(&p, NLMSG_DONE, NLM_F_MULTI, seq + 1);
 	send_packet(&p);
-	assert_int_equal(ccs_live_qps_count(&live, &n), 0);
+	assert_int_equal(ccs_kernel_qps_count(&owner, &n), 0);
 	assert_int_equal(n, 341);
 	answer_error(seq + 2, EOPNOTSUPP);
-	assert_int_equal(ccs_live_qps_count(&live, &n), EOPNOTSUPP);
-	owner = live.netlink;
+	assert_int_equal(ccs_kernel_qps_count(&owner, &n), EOPNOTSUPP);
 }
 
 /* RESET to ERR are 0 to 6. */
@@ -394,29 +388,27 @@ static void a_qp_that_can_receive_is_found_on_any_device(void **state)
 
 static void a_number_that_two_devices_use_names_none(void **state)
 {
-	struct ccs_live_qps live = { .netlink = owner };
-	const uint32_t seq = live.netlink.sequence;
+	const uint32_t seq = owner.netlink.sequence;
 	char device[64];
 
 	answer_device_ports(seq + 1);
 	answer_state(seq + 2, QPN, 3);
 	answer_error(seq + 3, EAGAIN);
 	answer_state(seq + 4, QPN, 3);
-	assert_int_equal(ccs_live_qps_check(&live, QPN, device), 0);
+	assert_int_equal(ccs_kernel_qps_check(&owner, QPN, device), 0);
 	assert_string_equal(device, "");
 }
 
 static void a_table_that_cannot_be_read_is_no_absence(void **state)
 {
-	struct ccs_live_qps live = { .netlink = owner };
-	const uint32_t seq = live.netlink.sequence;
+	const uint32_t seq = owner.netlink.sequence;
 	char device[64];
 
 	answer_error(seq + 1, EOPNOTSUPP);
-	assert_int_equal(ccs_live_qps_check(&live, QPN, device), EOPNOTSUPP);
+	assert_int_equal(ccs_kernel_qps_check(&owner, QPN, device), EOPNOTSUPP);
 	answer_device_ports(seq + 2);
 	answer_error(seq + 3, EINVAL);
-	assert_int_equal(ccs_live_qps_check(&live, QPN, device), EINVAL);
+	assert_int_equal(ccs_kernel_qps_check(&owner, QPN, device), EINVAL);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, start, finish)

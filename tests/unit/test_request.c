@@ -41,7 +41,7 @@ static void first_line_selects_queue_pairs(void **state)
 	assert_int_equal(parse(&r, "new\n"), 0);
 	assert_true(r.only_new);
 	assert_int_equal(parse(&r, "new peer 10.0.0.0/8\na=b=c\n\nd=\n"), 0);
-	assert_true(r.only_new && r.match.keys == CCS_MATCH_PEER && r.match.peer_bits == 104);
+	assert_true(r.only_new && r.match.keys == CCS_MATCH_PEER && r.match.peer.bits == 104);
 	assert_string_equal(r.setting[0].value, "b=c");
 	assert_string_equal(r.setting[1].value, "");
 }

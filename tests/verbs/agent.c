@@ -348,6 +348,5 @@ void agent_cnp(uint32_t qpn, unsigned n)
 	struct ccs_slot *slot = agent_slot(qpn);
 
 	assert_non_null(slot);
-	atomic_store(&slot->cnp_ns, now_ns());
 	atomic_fetch_add(&slot->cnps, n);
 }

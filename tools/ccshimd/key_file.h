@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/host/address.h"
+#include "base/address.h"
 
 enum { KEY_MIN = 16, KEY_MAX = 64, KEYS_MAX = 16384 };
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/host/address.h"
+#include "base/address.h"
 #include "base/units.h"
 #include "ccshimd.h"
 

@@ -16,8 +16,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
-#include "agent/host/live_qps.h"
-#include "agent/host/owner.h"
+#include "agent/host/kernel_qps.h"
 #include "base/units.h"
 #include "tools/common/capabilities.h"
 #include "ccshimd.h"
@@ -37,8 +36,7 @@ struct ccshimd {
 	struct ccs_agent_publication publication[LIST];
 	const char *key_file, *derive, *hosts;
 	struct ccs_agent_auth auth;
-	struct ccs_netlink owner;
-	struct ccs_live_qps qps;
+	struct ccs_kernel_qps qps;
 	int inherited[LIST];
 	bool status;
 };
@@ -162,9 +160,9 @@ static int set_verify(struct ccshimd *d, const char *text)
 {
 	if (strcmp(text, "kernel") != 0 && strcmp(text, "none") != 0)
 		return wrong("verify", text, "kernel or none");
-	d->config.check_owner = strcmp(text, "kernel") == 0 ? ccs_owner_check : NULL;
-	d->config.check_qp = d->config.check_owner ? ccs_live_qps_check : NULL;
-	d->config.count_qps = d->config.check_owner ? ccs_live_qps_count : NULL;
+	d->config.check_owner = strcmp(text, "kernel") == 0 ? ccs_kernel_qps_check_owner : NULL;
+	d->config.check_qp = d->config.check_owner ? ccs_kernel_qps_check : NULL;
+	d->config.count_qps = d->config.check_owner ? ccs_kernel_qps_count : NULL;
 	return 0;
 }
 
@@ -367,7 +365,7 @@ static void prepare_checks(struct ccshimd *d)
 	char device[64];
 
 	if (d->config.check_qp)
-		d->config.check_qp(d->config.check_qp_arg, 0, device);
+		d->config.check_qp(d->config.check_arg, 0, device);
 }
 
 static int serve(struct ccshimd *d)
@@ -396,7 +394,6 @@ static int serve(struct ccshimd *d)
 	a = running;
 	running = NULL; /* signals have no effect any more */
 	ccs_agent_close(a);
-	ccs_netlink_close(&d->owner);
 	ccs_netlink_close(&d->qps.netlink);
 	auth_close(&d->auth);
 	return EXIT_SUCCESS;
@@ -419,7 +416,7 @@ static int print_derived(const struct ccshimd *d)
 int main(int argc, char **argv)
 {
 	/* Static, so that a leak checker finds the memory of its options at the end. */
-	static struct ccshimd d = { .owner = { .fd = -1 }, .qps = { .netlink.fd = -1 } };
+	static struct ccshimd d = { .qps = { .netlink.fd = -1 } };
 
 	d.config = ccs_agent_defaults();
 	d.config.daemon = true;
@@ -429,11 +426,10 @@ int main(int argc, char **argv)
 	d.config.capacities = d.capacity;
 	d.config.publications = d.publication;
 	d.config.switches = d.switches;
-	d.config.check_owner = ccs_owner_check;
-	d.config.check_owner_arg = &d.owner;
-	d.config.check_qp = ccs_live_qps_check;
-	d.config.count_qps = ccs_live_qps_count;
-	d.config.check_qp_arg = &d.qps;
+	d.config.check_owner = ccs_kernel_qps_check_owner;
+	d.config.check_qp = ccs_kernel_qps_check;
+	d.config.count_qps = ccs_kernel_qps_count;
+	d.config.check_arg = &d.qps;
 	if (parse_options(&d, argc, argv)) {
 		fputs("Try 'ccshimd -h'.\n", stderr);
 		return 2;

@@ -6,7 +6,6 @@
 
 #include "agent/cnp/deliver.h"
 #include "agent/host/core.h"
-#include "agent/host/users.h"
 
 static uint64_t hash_of(const struct ccs_agent *a, const char *device, uint32_t qpn)
 {
@@ -64,7 +63,6 @@ bool ccs_cnp_feed_has_other_peer(const struct ccs_agent *a, const char *device, 
 int ccs_cnp_feed_deliver(struct ccs_agent *a, const struct ccs_client *c,
 			 const struct ccs_ipc_cnp *m)
 {
-	const uint64_t now_ns = ccs_agent_now(a);
 	struct ccs_hash_node *l = NULL;
 	int error = ENOENT;
 	uint64_t hash;
@@ -81,7 +79,7 @@ int ccs_cnp_feed_deliver(struct ccs_agent *a, const struct ccs_client *c,
 			error = error ? EPERM : 0;
 			continue;
 		}
-		ccs_deliver_cnps(f, m->count, now_ns);
+		ccs_deliver_cnps(f, m->count);
 		error = 0;
 	}
 	a->totals.cnps_hooked += error ? 0 : m->count;

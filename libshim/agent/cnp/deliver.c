@@ -3,15 +3,12 @@
 
 #include "agent/host/punched.h"
 
-/* The count is written last: a reader that sees it also sees its time. */
-void ccs_deliver_cnps(struct ccs_agent_flow *f, uint64_t n, uint64_t now_ns)
+void ccs_deliver_cnps(struct ccs_agent_flow *f, uint64_t n)
 {
 	struct ccs_slot *slot = ccs_client_slot(f->client, f->slot);
 
-	if (!slot)
-		return;
-	atomic_store_explicit(&slot->cnp_ns, now_ns, memory_order_relaxed);
-	atomic_fetch_add_explicit(&slot->cnps, n, memory_order_release);
+	if (slot)
+		atomic_fetch_add_explicit(&slot->cnps, n, memory_order_relaxed);
 }
 
 void ccs_deliver_peer(const struct ccs_client *c, const struct ccs_peer *p)

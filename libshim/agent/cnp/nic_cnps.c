@@ -5,24 +5,17 @@
 #include "agent/host/core.h"
 #include "agent/host/punched.h"
 
-struct delivery {
-	struct ccs_agent *agent;
-	uint64_t now_ns;
-};
-
 static void deliver(void *arg, struct ccs_nic_counter_flow *flow, uint32_t cnps)
 {
-	const struct delivery *d = arg;
+	struct ccs_agent *a = arg;
 
-	ccs_deliver_cnps(CCS_FLOW_OF(flow, counter), cnps, d->now_ns);
-	d->agent->totals.cnps_counted += cnps;
+	ccs_deliver_cnps(CCS_FLOW_OF(flow, counter), cnps);
+	a->totals.cnps_counted += cnps;
 }
 
 void ccs_nic_cnps_poll(struct ccs_agent *a, uint64_t now_ns)
 {
-	struct delivery d = { a, now_ns };
-
-	ccs_nic_counters_poll(&a->counters, now_ns, deliver, &d);
+	ccs_nic_counters_poll(&a->counters, now_ns, deliver, a);
 }
 
 /* These flows need no agent at the peer, only readable counters. */

@@ -2,15 +2,15 @@
 #include "agent/host/closing.h"
 
 #include <pthread.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
+
+#include "base/os.h"
 
 /* The descriptors that a thread closes. */
 struct remains {
 	struct ccs_closing *closing;
-	unsigned entry, n;
-	int fd[CCS_PASSED_MAX + 1];
+	unsigned entry;
+	int socket, passed;
 };
 
 int ccs_closing_open(struct ccs_agent *a)
@@ -38,16 +38,15 @@ static void *close_client(void *arg)
 {
 	struct remains *r = arg;
 
-	while (r->n)
-		close(r->fd[--r->n]);
+	close(r->socket);
+	ccs_close(r->passed);
 	atomic_store(&r->closing->entry[r->entry], false);
 	release(r->closing);
 	free(r);
 	return NULL;
 }
 
-void ccs_closing_client(struct ccs_agent *a, unsigned entry, int socket,
-			const struct ccs_passed *p)
+void ccs_closing_client(struct ccs_agent *a, unsigned entry, int socket, int passed)
 {
 	struct remains *r = malloc(sizeof(*r));
 	pthread_t thread;
@@ -56,9 +55,7 @@ void ccs_closing_client(struct ccs_agent *a, unsigned entry, int socket,
 	shutdown(socket, SHUT_RDWR);
 	if (!r)
 		return;
-	*r = (struct remains){ .closing = a->closing, .entry = entry, .n = p->n };
-	memcpy(r->fd, p->fd, p->n * sizeof(*p->fd));
-	r->fd[r->n++] = socket;
+	*r = (struct remains){ a->closing, entry, socket, passed };
 	atomic_fetch_add(&a->closing->users, 1);
 	if (pthread_create(&thread, NULL, close_client, r) == 0) {
 		pthread_detach(thread);

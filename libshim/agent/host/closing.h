@@ -8,23 +8,13 @@
  */
 #include "agent/host/priv.h"
 
-/* More would fill this process's table while they are being closed. */
-enum { CCS_PASSED_MAX = 1 };
-
-/* Descriptors of a message. */
-struct ccs_passed {
-	unsigned n;
-	int fd[CCS_PASSED_MAX];
-};
-
 /* 0, or -1: no memory. */
 int ccs_closing_open(struct ccs_agent *a);
 /* Threads may still be closing. */
 void ccs_closing_end(struct ccs_agent *a);
 
-/* Close a client's connection and the descriptors that it passed. If the thread cannot be
+/* Close a client's connection and the descriptor that it passed; -1: none. If the thread cannot be
  * created, they stay open. */
-void ccs_closing_client(struct ccs_agent *a, unsigned entry, int socket,
-			const struct ccs_passed *p);
+void ccs_closing_client(struct ccs_agent *a, unsigned entry, int socket, int passed);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef CCS_AGENT_GIDS_H
 #define CCS_AGENT_GIDS_H
 /* The addresses of this host's RDMA devices: GIDs of RoCE are IP addresses. */
-#include "agent/host/address.h"
+#include "base/address.h"
 
 enum { CCS_GIDS = 256 };
 

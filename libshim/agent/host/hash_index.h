@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
+
 struct ccs_hash_node {
 	struct ccs_hash_node *next, **at; /* at: the pointer to this node */
 	uint64_t hash;
@@ -15,14 +17,6 @@ struct ccs_index {
 	uint64_t mask;
 	uint64_t salt;                   /* random: other hosts cannot cause collisions */
 };
-
-/* The finaliser of splitmix64: every bit of x affects every bit of the result. */
-static inline uint64_t ccs_mix(uint64_t x)
-{
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-	return x ^ (x >> 31);
-}
 
 /* buckets: a power of two. 0, or -1 if out of memory. */
 static inline int ccs_index_init(struct ccs_index *x, uint64_t buckets, uint64_t salt)

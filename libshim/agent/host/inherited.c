@@ -28,18 +28,13 @@ static bool is_same(const union name *a, const union name *b)
 {
 	if (a->sa.sa_family != b->sa.sa_family)
 		return false;
-	switch (a->sa.sa_family) {
-	case AF_UNIX:
+	if (a->sa.sa_family == AF_UNIX)
 		return strcmp(a->un.sun_path, b->un.sun_path) == 0;
-	case AF_INET:
+	if (a->sa.sa_family == AF_INET)
 		return a->in.sin_port == b->in.sin_port &&
 		       a->in.sin_addr.s_addr == b->in.sin_addr.s_addr;
-	case AF_INET6:
-		return a->in6.sin6_port == b->in6.sin6_port &&
-		       memcmp(&a->in6.sin6_addr, &b->in6.sin6_addr, sizeof(a->in6.sin6_addr)) == 0;
-	default:
-		return false;
-	}
+	return a->sa.sa_family == AF_INET6 && a->in6.sin6_port == b->in6.sin6_port &&
+	       memcmp(&a->in6.sin6_addr, &b->in6.sin6_addr, sizeof(a->in6.sin6_addr)) == 0;
 }
 
 static bool is_bound_to(int fd, int type, const union name *at)

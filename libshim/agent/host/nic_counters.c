@@ -256,12 +256,10 @@ static void poll_port(struct ccs_nic_counters *c, struct ccs_nic_counter_port *p
 			return;
 		p->retry_ns = now_ns + RETRY_NS;
 	} else if (!read_port(p, &events)) {
-		c->lost++;
 		close_port(p);
 		p->retry_ns = now_ns + RETRY_NS;
 	} else if (events) {
 		events = events < UINT32_MAX ? events : UINT32_MAX;
-		c->events += events;
 		share_out(p, (uint32_t)events, deliver, arg);
 	}
 }

@@ -27,8 +27,6 @@ struct ccs_nic_counter_flow {
 struct ccs_nic_counters {
 	const char *sysfs;               /* "/sys" */
 	struct ccs_nic_counter_port *ports;
-	uint64_t events;                 /* CNPs counted by the hardware and attributed to flows */
-	uint64_t lost;                   /* how often a port became unreadable */
 };
 
 /*

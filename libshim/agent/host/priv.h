@@ -5,7 +5,7 @@
 #include <sys/types.h>
 
 #include "agent/agent.h"
-#include "agent/host/address.h"
+#include "base/address.h"
 #include "agent/host/gids.h"
 #include "agent/host/hash_index.h"
 #include "agent/host/netlink.h"

@@ -3,8 +3,6 @@
 
 #include <linux/capability.h>
 #include <poll.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,14 +14,11 @@
 #define SO_PEERPIDFD 77
 #endif
 
-struct process {
-	unsigned uid;                    /* effective */
-	uint64_t capabilities;           /* effective */
-	bool in_pid_ns;                  /* in the PID namespace of the agent */
-};
+#define ALL_USERS UINT32_MAX             /* differs from CCS_NO_USER */
+#define OVERFLOW_UID 65534u              /* default of the kernel */
 
 /* NSpid has one number for each PID namespace, from the agent's to the innermost. */
-static bool read_process(pid_t pid, struct process *p)
+bool ccs_process_read(pid_t pid, struct ccs_process *p)
 {
 	unsigned long long capabilities;
 	char name[64], line[256];
@@ -34,7 +29,7 @@ static bool read_process(pid_t pid, struct process *p)
 	snprintf(name, sizeof(name), "/proc/%ld/status", (long)pid);
 	f = fopen(name, "re");
 	while (f && fgets(line, sizeof(line), f)) {
-		found += sscanf(line, "Uid: %*u %u", &p->uid) == 1;
+		found += sscanf(line, "Uid: %u %u %u", &p->uid[0], &p->uid[1], &p->uid[2]) == 3;
 		if (strncmp(line, "NSpid:", 6) == 0) {
 			p->in_pid_ns = sscanf(line, "NSpid: %*d %d", &inner) != 1;
 			found++;
@@ -85,13 +80,14 @@ static bool is_in_user_ns(pid_t pid)
 static enum ccs_standing read_standing(const struct ucred *peer)
 {
 	enum ccs_standing standing = CCS_STANDING_USER;
-	struct process p;
+	struct ccs_process p;
 
-	if (peer->pid <= 0 || !read_process(peer->pid, &p) || p.uid != peer->uid || !p.in_pid_ns)
+	if (peer->pid <= 0 || !ccs_process_read(peer->pid, &p) || p.uid[1] != peer->uid ||
+	    !p.in_pid_ns)
 		return CCS_STANDING_USER;
 	if (p.capabilities >> CAP_NET_ADMIN & 1)
 		standing = CCS_STANDING_ADMIN;
-	else if (p.uid && p.uid == geteuid())
+	else if (peer->uid && peer->uid == geteuid())
 		standing = CCS_STANDING_AGENT;
 	return standing && is_in_user_ns(peer->pid) ? standing : CCS_STANDING_USER;
 }
@@ -110,4 +106,34 @@ enum ccs_standing ccs_standing_of(int socket, const struct ucred *peer)
 		standing = CCS_STANDING_USER;
 	ccs_close(process.fd);
 	return standing;
+}
+
+/* -- users without a number ------------------------------------------------------------ */
+
+/* Each line of the map is a range. Without /proc it is unknown, and counted as a part. */
+static bool are_all_mapped(void)
+{
+	FILE *f = fopen("/proc/self/uid_map", "re");
+	unsigned long long count, sum = 0;
+
+	while (f && fscanf(f, "%*u %*u %llu", &count) == 1)
+		sum += count;
+	if (f)
+		fclose(f);
+	return sum >= ALL_USERS;
+}
+
+uid_t ccs_users_unmapped(void)
+{
+	unsigned uid = OVERFLOW_UID;
+	FILE *f;
+
+	if (are_all_mapped())
+		return CCS_NO_USER;
+	f = fopen("/proc/sys/kernel/overflowuid", "re");
+	if (f && fscanf(f, "%u", &uid) != 1)
+		uid = OVERFLOW_UID;
+	if (f)
+		fclose(f);
+	return uid;
 }

@@ -4,8 +4,16 @@
 /*
  * Decides whether a connected process may do more than its user. User ID 0 is not enough: root of a
  * container has it as well.
+ *
+ * An agent in a user namespace sees all users of the host that have no number there as one. They
+ * share limits, but not access to clients or their data.
  */
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/socket.h>
+
+#define CCS_NO_USER ((uid_t)-1)
+#define CCS_ANY_USER ((uid_t)-2)         /* the user is not checked */
 
 enum ccs_standing {
 	CCS_STANDING_USER,               /* only what concerns its user's processes */
@@ -20,5 +28,22 @@ enum ccs_standing {
  * that has the same ID and the same user.
  */
 enum ccs_standing ccs_standing_of(int socket, const struct ucred *peer);
+
+struct ccs_process {
+	uid_t uid[3];                    /* real, effective and saved */
+	uint64_t capabilities;           /* effective */
+	bool in_pid_ns;                  /* in the PID namespace of the agent */
+};
+
+/* False if /proc does not have that process. */
+bool ccs_process_read(pid_t pid, struct ccs_process *p);
+
+/* The number by which the kernel states users without one; CCS_NO_USER: here, all have one. */
+uid_t ccs_users_unmapped(void);
+
+static inline bool ccs_users_same(uid_t a, uid_t b)
+{
+	return a == b && a != CCS_NO_USER;
+}
 
 #endif

@@ -14,7 +14,6 @@
 
 #include "agent/host/core.h"
 #include "agent/host/inherited.h"
-#include "agent/net/send_error.h"
 #include "base/os.h"
 
 enum { OUTBOX = 32, INBOX = 32, ROUNDS = 8, DATAGRAM = CCS_WIRE_MAX + CCS_WIRE_TAG,
@@ -27,6 +26,7 @@ union any_address {
 };
 
 struct datagram {
+	struct ccs_ends ends;            /* of a message to be sent */
 	union any_address peer;
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct in6_pktinfo)) +
 					      CMSG_SPACE(sizeof(int))];
@@ -276,39 +276,20 @@ static struct ccs_udp *socket_for(struct ccs_agent *a, const struct ccs_address 
 	return NULL;
 }
 
-/* The source and destination of a datagram that waits in the outbox. */
-static struct ccs_ends read_outgoing(const struct datagram *l)
-{
-	const struct cmsghdr *c = (const struct cmsghdr *)(const void *)l->control;
-	struct ccs_ends ends = { 0 };
-	struct in6_pktinfo v6;
-	struct in_pktinfo v4;
-
-	if (l->peer.sa.sa_family == AF_INET) {
-		memcpy(&v4, CMSG_DATA(c), sizeof(v4));
-		ends.local = ccs_address_of_v4(&v4.ipi_spec_dst);
-		ends.remote = ccs_address_of_v4(&l->peer.in.sin_addr);
-	} else {
-		memcpy(&v6, CMSG_DATA(c), sizeof(v6));
-		ends.local = ccs_address_of(&v6.ipi6_addr);
-		ends.remote = ccs_address_of(&l->peer.in6.sin6_addr);
-	}
-	return ends;
-}
-
 static void count_send_error(struct ccs_agent *a, const struct datagram *l)
 {
 	const int saved = errno;
-	const struct ccs_ends ends = read_outgoing(l);
-	char local[INET6_ADDRSTRLEN], remote[INET6_ADDRSTRLEN], remedy[256];
+	char local[INET6_ADDRSTRLEN], remote[INET6_ADDRSTRLEN];
 
 	a->totals.send_failed++;
 	if (!ccs_agent_warning_due(a, CCS_AGENT_WARN_SEND))
 		return;
-	ccs_send_error_explain(a, &ends, remedy, sizeof(remedy));
-	ccs_agent_warn(a, CCS_AGENT_WARN_SEND, "cannot send from %s to the agent at %s: %s; %s",
-		       ccs_address_text(&ends.local, local), ccs_address_text(&ends.remote, remote),
-		       strerror(saved), remedy);
+	ccs_address_text(&l->ends.local, local);
+	ccs_address_text(&l->ends.remote, remote);
+	ccs_agent_warn(a, CCS_AGENT_WARN_SEND,
+		       "cannot send from %s to the agent at %s: %s; check that an interface which is "
+		       "up has the first address (ip address), the route (ip route get %s from %s), "
+		       "and firewall rules", local, remote, strerror(saved), remote, local);
 }
 
 /* An error concerns one datagram only: continue with the next datagram. */
@@ -385,6 +366,7 @@ void ccs_udp_send(struct ccs_agent *a, const struct ccs_ends *ends, struct ccs_w
 		len += CCS_WIRE_TAG;
 	}
 	l->iov = (struct iovec){ l->data, len };
+	l->ends = *ends;
 	memset(l->control, 0, sizeof(l->control));
 	h.msg_control = l->control;
 	put_source(&h, ends);

@@ -22,14 +22,6 @@
 #define LOAD(flow, member) \
 	atomic_load_explicit(&(flow)->client->shm->slot[(flow)->slot].member, memory_order_relaxed)
 
-/* Clients older than advice leave the field 0. */
-static uint32_t requested_of(const struct ccs_agent_flow *f)
-{
-	const uint32_t requested = LOAD(f, requested);
-
-	return requested ? requested & CCS_PEER_RECORDS : CCS_PEER_TELEMETRY;
-}
-
 static uint32_t shorter(uint32_t a_us, uint32_t b_us)
 {
 	return !a_us || b_us < a_us ? b_us : a_us;
@@ -38,7 +30,7 @@ static uint32_t shorter(uint32_t a_us, uint32_t b_us)
 static void add_demand(struct ccs_demand *d, const struct ccs_agent_flow *f, uint32_t period_us)
 {
 	d->period_us = shorter(d->period_us, period_us);
-	d->flags |= requested_of(f);
+	d->flags |= LOAD(f, requested) & CCS_PEER_RECORDS;
 }
 
 /* The period and the flags of all flows are known when all were scanned; active flows are counted at

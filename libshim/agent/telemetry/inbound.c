@@ -98,11 +98,10 @@ bool ccs_inbound_has(const struct ccs_agent *a, const struct ccs_peer *p, uint32
 
 void ccs_inbound_cnp(struct ccs_agent *a, const struct ccs_peer *p, uint32_t local_qpn)
 {
-	const uint64_t now_ns = ccs_agent_now(a);
 	struct ccs_agent_flow *f = NULL;
 
 	while ((f = next_flow(a, p, local_qpn, f)))
-		ccs_deliver_cnps(f, 1, now_ns);
+		ccs_deliver_cnps(f, 1);
 	a->totals.cnps_inbound++;
 }
 

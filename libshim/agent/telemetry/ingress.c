@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "agent/telemetry/ingress.h"
 
-#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,42 +12,29 @@
 #include "base/os.h"
 #include "base/sysfs.h"
 
-static bool is_port_of(const char *sysfs, const char *device, unsigned port, const char *interface)
-{
-	char name[IF_NAMESIZE + 1];
-
-	return ccs_sysfs_netdev(sysfs, device, port, name) && strcmp(name, interface) == 0;
-}
-
 /* Each port of a device has a netdev. */
-static int open_port(const char *sysfs, const char *device, const char *interface)
-{
-	for (unsigned port = 1; port <= CCS_INGRESS_PORTS; port++)
-		if (is_port_of(sysfs, device, port, interface))
-			return ccs_sysfs_open(sysfs, "infiniband/%s/ports/%u/counters/port_rcv_data",
-					      device, port);
-	return -1;
-}
-
 static void open_ports(struct ccs_ingress *in, const char *sysfs, const char *interface)
 {
-	char path[PATH_MAX];
-	const struct dirent *e;
+	static const char netdev[] = "gid_attrs/ndevs/0";
+	char path[PATH_MAX], name[IF_NAMESIZE + 1];
 	unsigned n = 0;
-	DIR *devices;
+	glob_t files;
 
-	snprintf(path, sizeof(path), "%s/class/infiniband", sysfs);
-	devices = opendir(path);
-	if (!devices)
+	snprintf(path, sizeof(path), "%s/class/infiniband/*/ports/*/%s", sysfs, netdev);
+	if (glob(path, 0, NULL, &files))
 		return;
-	while (n < CCS_INGRESS_PORTS && (e = readdir(devices))) {
-		if (*e->d_name == '.')
+	for (size_t i = 0; i < files.gl_pathc && n < CCS_INGRESS_PORTS; i++) {
+		const char *file = files.gl_pathv[i];
+
+		if (!ccs_sysfs_read_line(open(file, O_RDONLY | O_CLOEXEC), name, sizeof(name)) ||
+		    strcmp(name, interface) != 0)
 			continue;
-		in->rdma[n] = open_port(sysfs, e->d_name, interface);
-		if (in->rdma[n] >= 0)
-			n++;
+		snprintf(path, sizeof(path), "%.*scounters/port_rcv_data",
+			 (int)(strlen(file) - strlen(netdev)), file);
+		in->rdma[n] = open(path, O_RDONLY | O_CLOEXEC);
+		n += in->rdma[n] >= 0;
 	}
-	closedir(devices);
+	globfree(&files);
 }
 
 int ccs_ingress_open(struct ccs_ingress *in, const char *sysfs, const char *interface)

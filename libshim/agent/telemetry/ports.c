@@ -251,8 +251,3 @@ void ccs_ports_switch_record(struct ccs_agent *a, uint32_t ifindex)
 				port->next_ns = now_ns;
 		}
 }
-
-void ccs_port_marked(struct ccs_port *port)
-{
-	port->marked = true;
-}

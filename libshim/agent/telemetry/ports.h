@@ -69,8 +69,6 @@ uint32_t ccs_ports_capabilities(struct ccs_agent *a, const struct ccs_ends *ends
 
 /* Active flows of all subscribers. */
 uint32_t ccs_port_flows(const struct ccs_port *port);
-/* A packet with a CE mark arrived on the port. */
-void ccs_port_marked(struct ccs_port *port);
 /* A switch's record arrived on that interface: sample the port now, since records of both ends
  * of a link are best taken at the same time. */
 void ccs_ports_switch_record(struct ccs_agent *a, uint32_t ifindex);

@@ -106,8 +106,7 @@ static void report_to_sender(struct ccs_agent *a, const struct ccs_port *port,
 	struct ccs_peer *p = s->peer;
 
 	m.record[0].covers_ns = port->sampled_ns;
-	m.n = (uint16_t)(m.n + ccs_relay_records_for(a, p, port->sampled_ns, m.record + 1,
-						     CCS_RECORDS - 1));
+	m.n += ccs_relay_records_for(a, p, port->sampled_ns, m.record + 1, CCS_RECORDS - 1);
 	for (unsigned i = 0; i < m.n; i++)
 		m.record[i].covers_ns = ccs_peer_clock(p, m.record[i].covers_ns);
 	ccs_record_sort(m.record, m.n);
@@ -118,7 +117,7 @@ static void report_to_sender(struct ccs_agent *a, const struct ccs_port *port,
 static void report_to_receiver(struct ccs_agent *a, const struct ccs_port *port, struct ccs_peer *p)
 {
 	struct ccs_wire_records m = {
-		.n = 1, .bits = (uint8_t)port->from.bits, .record = { port->record },
+		.n = 1, .bits = port->from.bits, .record = { port->record },
 	};
 
 	memcpy(m.prefix, port->from.address.b, sizeof(m.prefix));
@@ -145,7 +144,7 @@ static bool requests_only_advice(const struct ccs_port *port, const struct ccs_p
 static double bytes_per_period(const struct ccs_agent *a, const struct ccs_port *port,
 			       const struct ccs_peer *p)
 {
-	const double tag = a->config.auth ? 1 + CCS_WIRE_TAG : 0;
+	const double tag = a->config.auth ? CCS_WIRE_TAG : 0;
 	const double head = PACKET_HEADERS + CCS_WIRE_HEADER + tag;
 	const double echo = head + 24 + 2 * CCS_RECORD_BYTES;
 

@@ -114,7 +114,7 @@ static uint32_t limit_flows(struct ccs_agent *a, uint32_t flows)
 		return flows;
 	if (!a->host_qps.counted_ns || now_ns - a->host_qps.counted_ns >= QPS_COUNT_NS) {
 		a->host_qps.counted_ns = now_ns;
-		if (a->config.count_qps(a->config.check_qp_arg, &a->host_qps.n))
+		if (a->config.count_qps(a->config.check_arg, &a->host_qps.n))
 			a->host_qps.n = FLOWS_MOST;
 	}
 	most = a->host_qps.n > FLOWS_UNCHECKED ? a->host_qps.n : FLOWS_UNCHECKED;

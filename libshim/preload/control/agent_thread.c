@@ -16,8 +16,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
-#include "agent/host/live_qps.h"
-#include "agent/host/owner.h"
+#include "agent/host/kernel_qps.h"
 #include "base/lock.h"
 #include "base/thread.h"
 #include "config/agent_place.h"
@@ -29,11 +28,9 @@ static struct {
 	bool stopping, gave_way;
 	bool started;                    /* the thread is to be joined */
 	pthread_t thread;
-	struct ccs_netlink owner;
-	struct ccs_live_qps qps;
+	struct ccs_kernel_qps qps;
 } serving = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
-	.owner = { .fd = -1 },
 	.qps = { .netlink.fd = -1 },
 };
 
@@ -86,13 +83,12 @@ static void report_refusal(const char *why)
 /* The client of this process needs no check. */
 static int check_owner(void *arg, const struct ccs_ipc_add *qp, pid_t pid, uid_t uid)
 {
-	return pid == getpid() ? 0 : ccs_owner_check(arg, qp, pid, uid);
+	return pid == getpid() ? 0 : ccs_kernel_qps_check_owner(arg, qp, pid, uid);
 }
 
 static void close_agent(void)
 {
 	ccs_agent_close(serving.agent);
-	ccs_netlink_close(&serving.owner);
 	ccs_netlink_close(&serving.qps.netlink);
 	serving.agent = NULL;
 }
@@ -102,7 +98,7 @@ static void prepare_checks(void)
 {
 	char device[64];
 
-	ccs_live_qps_check(&serving.qps, 0, device);
+	ccs_kernel_qps_check(&serving.qps, 0, device);
 }
 
 /* Another agent takes its place: ccshimd, or systemd for it. */
@@ -147,10 +143,9 @@ int ccs_agent_thread_start(const char *path)
 	config.capture = true;
 	config.gives_way = true;
 	config.check_owner = check_owner;
-	config.check_owner_arg = &serving.owner;
-	config.check_qp = ccs_live_qps_check;
-	config.count_qps = ccs_live_qps_count;
-	config.check_qp_arg = &serving.qps;
+	config.check_qp = ccs_kernel_qps_check;
+	config.count_qps = ccs_kernel_qps_count;
+	config.check_arg = &serving.qps;
 	config.warn = queue_message;
 	serving.agent = ccs_agent_open(&config, err, sizeof(err));
 	error = serving.agent ? 0 : errno;

@@ -194,7 +194,7 @@ static bool write_all(FILE *file)
 	ccs_document_head(&j, ccs_document_now());
 	ccs_json_num(&j, "run_s", (double)(ccs_now_ns() - ccs_shim()->started_ns) / 1e9);
 	ccs_json_str(&j, "program", program_invocation_short_name);
-	ccs_json_int(&j, "pid", getpid());
+	ccs_json_uint(&j, "pid", (uint64_t)getpid());
 	ccs_job_json(&j, ccs_job());
 	ccs_json_str(&j, "mode", ccs_mode_names[ccs_shim()->options.mode]);
 	write_uncontrolled(&j);

@@ -172,7 +172,7 @@ static void find_options(struct set_request *r)
 	struct ccs_match_subject subject = { .known = CCS_MATCH_APP | r->request.match.keys,
 			       .app = program_invocation_short_name };
 
-	memcpy(subject.peer, r->request.match.peer, sizeof(subject.peer));
+	memcpy(subject.peer, r->request.match.peer.address.b, sizeof(subject.peer));
 	ccs_policy_options(&subject, &r->options);
 }
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/gid.h"
+#include "base/address.h"
 #include "tools/common/human.h"
 
 /* From this share of its time at the gate on, a flow is limited by its rate or window. */

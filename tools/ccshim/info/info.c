@@ -118,7 +118,7 @@ static struct ccs_match_subject make_subject(const struct ccs_match *m)
 		.port = m->port, .dscp = m->dscp, .sl = m->sl, .place = m->share,
 	};
 
-	memcpy(subject.peer, m->peer, sizeof(subject.peer));
+	memcpy(subject.peer, m->peer.address.b, sizeof(subject.peer));
 	return subject;
 }
 

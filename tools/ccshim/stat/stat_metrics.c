@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/gid.h"
+#include "base/address.h"
 #include "base/json.h"
 #include "base/text.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/gid.h"
+#include "base/address.h"
 #include "base/text.h"
 #include "tools/common/terminal.h"
 #include "tools/common/human.h"

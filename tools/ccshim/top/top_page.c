@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/gid.h"
+#include "base/address.h"
 #include "tools/common/terminal.h"
 #include "tools/common/human.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/gid.h"
+#include "base/address.h"
 
 const char *const top_orders[TOP_ORDERS] = {
 	[TOP_BY_GATED] = "gated", [TOP_BY_GOODPUT] = "goodput", [TOP_BY_RATE] = "rate",
