@@ -2,7 +2,6 @@
 /* Post and poll, as fast as it goes, by the inline functions that applications use. */
 #include "load.h"
 
-#include <infiniband/verbs.h>
 #include <linux/perf_event.h>
 #include <math.h>
 #include <pthread.h>
@@ -81,7 +80,7 @@ static void set_list(struct worker *w, unsigned list)
 		w->signalled += signal;
 		w->wr[i] = (struct ibv_send_wr){
 			.wr_id = i, .sg_list = w->sge, .num_sge = l->sges ? (int)l->sges : 1,
-			.opcode = l->read ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE,
+			.opcode = l->opcode,
 			.send_flags = (signal ? IBV_SEND_SIGNALED : 0) |
 				      (l->inlined ? IBV_SEND_INLINE : 0),
 			.next = i + 1 < list ? &w->wr[i + 1] : NULL,
