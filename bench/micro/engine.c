@@ -366,7 +366,7 @@ static void print_table(void)
 		putchar('\n');
 	}
 	printf("memory of an idle flow: %zu bytes, and %zu with its first RTT\n",
-	       sizeof(struct ccs_flow), sizeof(struct ccs_flow) + sizeof(struct ccs_hist));
+	       sizeof(struct ccs_flow), sizeof(struct ccs_flow) + sizeof(struct ccs_stats_rtt));
 }
 
 static bool print_json(void)
@@ -376,7 +376,7 @@ static bool print_json(void)
 	ccs_json_start(&j, stdout);
 	ccs_json_object(&j, NULL);
 	ccs_json_uint(&j, "idle_flow_bytes", sizeof(struct ccs_flow));
-	ccs_json_uint(&j, "histogram_bytes", sizeof(struct ccs_hist));
+	ccs_json_uint(&j, "histogram_bytes", sizeof(struct ccs_stats_rtt));
 	ccs_json_array(&j, "rows");
 	for (unsigned i = 0; i < row_count; i++) {
 		const struct row *r = &rows[i];
