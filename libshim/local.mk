@@ -310,8 +310,6 @@ libccshim_la_SOURCES = \
 	libshim/preload/datapath/pacer_thread.h \
 	libshim/preload/datapath/poll.c \
 	libshim/preload/datapath/poll.h \
-	libshim/preload/datapath/poll_run.c \
-	libshim/preload/datapath/poll_run.h \
 	libshim/preload/datapath/post.c \
 	libshim/preload/datapath/post.h \
 	libshim/preload/datapath/qp.c \

@@ -343,7 +343,7 @@ static void print_table(void)
 		putchar('\n');
 	}
 	printf("memory of an idle flow: %zu bytes, and %zu with its first RTT\n",
-	       sizeof(struct ccs_flow), sizeof(struct ccs_flow) + sizeof(struct ccs_hist));
+	       sizeof(struct ccs_flow), sizeof(struct ccs_flow) + sizeof(struct ccs_stats_rtt));
 }
 
 int main(int argc, char **argv)

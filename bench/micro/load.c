@@ -3,6 +3,7 @@
 #include "load.h"
 
 #include <infiniband/verbs.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -78,7 +79,7 @@ static void set_list(struct worker *w, unsigned list)
 		w->signalled += signal;
 		w->wr[i] = (struct ibv_send_wr){
 			.wr_id = i, .sg_list = w->sge, .num_sge = l->sges ? (int)l->sges : 1,
-			.opcode = l->read ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE,
+			.opcode = l->opcode,
 			.send_flags = (signal ? IBV_SEND_SIGNALED : 0) |
 				      (l->inlined ? IBV_SEND_INLINE : 0),
 			.next = i + 1 < list ? &w->wr[i + 1] : NULL,

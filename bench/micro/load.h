@@ -2,6 +2,7 @@
 #ifndef BENCH_LOAD_H
 #define BENCH_LOAD_H
 /* The load that bench/micro/overhead measures, in a separate process. */
+#include <infiniband/verbs.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -12,7 +13,8 @@ struct load {
 	unsigned bytes;                  /* length of a WR */
 	unsigned sges;                   /* scatter/gather entries of a WR; 0: one */
 	unsigned signal_every;           /* one WR in this many is signalled; 0: all are */
-	bool inlined, read;              /* IBV_SEND_INLINE; READs instead of WRITEs */
+	bool inlined;                    /* IBV_SEND_INLINE */
+	enum ibv_wr_opcode opcode;
 	int64_t ns;                      /* duration; 0: one batch per thread, to be counted */
 };
 

@@ -115,7 +115,7 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 {
 	(void)context;
 	*attr = (struct ibv_device_attr){ .vendor_id = 1, /* no software's */
-					  .max_qp = 1 << 20, .max_qp_wr = 1 << 15, .max_sge = 16,
+					  .max_qp = 1 << 20, .atomic_cap = IBV_ATOMIC_HCA, .max_qp_wr = 1 << 15, .max_sge = 16,
 					  .max_cq = 1 << 20, .max_cqe = CQE_MAX,
 					  .phys_port_cnt = 1 };
 	return 0;

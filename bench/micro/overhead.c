@@ -45,8 +45,8 @@ static const char usage[] =
 	"completed. 'paced': a WR of a flow at .9 of the line, as agents may advise it, that\n"
 	"need not wait. 'timed': a WR of 64 KB, the segment at line rate: its RTT is measured.\n"
 	"'unsig': a list of 32 with one signalled WR. '2 sge': two scatter/gather entries.\n"
-	"'inline': IBV_SEND_INLINE. 'read': a READ, which no fast path serves. Beside the\n"
-	"added cost stands the aim. Rounds go through all settings by turns; added is the\n"
+	"'inline': IBV_SEND_INLINE. 'read': a READ. 'reads': a list of 16. 'atomic': a fetch and\n"
+	"add. Beside the added cost stands the aim. Rounds go through all settings by turns; added is the\n"
 	"median over them, with its quartiles. The gate is open, as the path is\n"
 	"empty: CCSHIM_RTT_JITTER=0us, since with noise copa would drain. CCSHIM_CC and other\n"
 	"options apply (ccshim.conf(5)); no file of them does.\n";
@@ -70,7 +70,9 @@ static const struct {
 	{ "unsig", { .threads = 1, .qps = 1, .list = 32, .bytes = SMALL, .signal_every = 32 } },
 	{ "2 sge", ONE(.bytes = SMALL, .sges = 2) },
 	{ "inline", ONE(.bytes = SMALL, .inlined = true) },
-	{ "read", ONE(.bytes = SMALL, .read = true) },
+	{ "read", ONE(.bytes = SMALL, .opcode = IBV_WR_RDMA_READ) },
+	{ "reads", { .threads = 1, .qps = 1, .list = 16, .bytes = SMALL, .opcode = IBV_WR_RDMA_READ } },
+	{ "atomic", ONE(.bytes = 8, .opcode = IBV_WR_ATOMIC_FETCH_AND_ADD) },
 #undef ONE
 };
 enum { CASES = sizeof(cases) / sizeof(*cases) };
@@ -115,8 +117,8 @@ static double aim_of(unsigned c, unsigned setting)
 	if (!l->list)
 		return 5;
 	if (l->list > 1)
-		return l->qps > 1 || l->signal_every ? NAN : 6;
-	return l->qps > 1 ? 45 : l->read ? NAN : 20;
+		return l->qps > 1 || l->signal_every || l->opcode ? NAN : 6;
+	return l->qps > 1 ? 45 : l->opcode ? NAN : 20;
 }
 
 /* The same for instructions. */
@@ -126,7 +128,7 @@ static double aim_of_instructions(unsigned c, unsigned setting)
 		return NAN;
 	if (setting == OFF)
 		return 0;
-	return !cases[c].load.list ? NAN : cases[c].load.read ? 600 : 250;
+	return !cases[c].load.list ? NAN : cases[c].load.opcode ? 600 : 250;
 }
 
 static void find_files(void)

@@ -229,6 +229,24 @@ uint64_t ccs_flow_cc_next_timer(const struct ccs_flow *f, uint64_t now_ns)
 	return f->events.origin_ns + (uint64_t)ns > now_ns ? f->events.origin_ns + (uint64_t)ns : now_ns + 1;
 }
 
+/* An event that has a time only; on_event: the algorithm's function for it, or NULL. */
+static void call_algorithm(struct ccs_flow *f, enum ccs_cc_event_kind kind,
+			   void (*on_event)(struct ccs_cc *cc, double now_us), uint64_t now_ns)
+{
+	struct ccs_float_env env;
+	double now_us;
+
+	if (!on_event)
+		return;
+	ccs_flow_cc_fire_timers(f, now_ns);
+	now_us = start_event_us(f, now_ns);
+	ccs_float_begin(&env);
+	on_event(&f->cc, now_us);
+	ccs_float_end(&env);
+	apply_rate(f, now_ns);
+	report_event(f, kind, now_us, 0);
+}
+
 void ccs_flow_cc_on_send(struct ccs_flow *f, uint64_t bytes, uint64_t now_ns)
 {
 	struct ccs_float_env env;
@@ -303,35 +321,13 @@ void ccs_flow_advise(struct ccs_flow *f, uint64_t now_ns)
 
 void ccs_flow_cc_on_loss(struct ccs_flow *f, uint64_t now_ns)
 {
-	struct ccs_float_env env;
-	double now_us;
-
 	f->stats.losses++;
-	if (!f->cc.ops->on_loss)
-		return;
-	ccs_flow_cc_fire_timers(f, now_ns);
-	now_us = start_event_us(f, now_ns);
-	ccs_float_begin(&env);
-	f->cc.ops->on_loss(&f->cc, now_us);
-	ccs_float_end(&env);
-	apply_rate(f, now_ns);
-	report_event(f, CCS_CC_EVENT_LOSS, now_us, 0);
+	call_algorithm(f, CCS_CC_EVENT_LOSS, f->cc.ops->on_loss, now_ns);
 }
 
 void ccs_flow_cnp(struct ccs_flow *f, uint64_t now_ns)
 {
-	struct ccs_float_env env;
-	double now_us;
-
 	f->stats.cnps++;
 	CCS_PROBE2(cnp, f->stats.qp_num, f->stats.cnps);
-	if (!f->cc.ops->on_cnp)
-		return;
-	ccs_flow_cc_fire_timers(f, now_ns);
-	now_us = start_event_us(f, now_ns);
-	ccs_float_begin(&env);
-	f->cc.ops->on_cnp(&f->cc, now_us);
-	ccs_float_end(&env);
-	apply_rate(f, now_ns);
-	report_event(f, CCS_CC_EVENT_CNP, now_us, 0);
+	call_algorithm(f, CCS_CC_EVENT_CNP, f->cc.ops->on_cnp, now_ns);
 }

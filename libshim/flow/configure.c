@@ -64,8 +64,10 @@ int ccs_flow_init(struct ccs_flow *f, const struct ccs_flow_config *conf,
 void ccs_flow_destroy(struct ccs_flow *f)
 {
 	ccs_send_queue_destroy(f);
-	ccs_pool_free(f->rtt.hist, 1, sizeof(*f->rtt.hist));
-	f->rtt.hist = NULL;
+	if (f->rtt.owns_stats)
+		ccs_pool_free(f->rtt.stats, 1, sizeof(*f->rtt.stats));
+	f->rtt.stats = NULL;
+	f->rtt.owns_stats = false;
 }
 
 /* Slow start ends with a change to mode observe; it does not start a second time. */

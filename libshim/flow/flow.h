@@ -21,7 +21,6 @@
 
 #include <ccshim/stats.h>
 
-#include "base/hist.h"
 #include "cc/cc.h"
 #include "flow/base_rtt.h"
 #include "flow/control_state.h"
@@ -95,7 +94,7 @@ struct ccs_flow_stats {
 	uint64_t samples;                /* RTT samples fed to the algorithm */
 	uint64_t deferred;               /* WRs that had to wait */
 	uint32_t cnps, losses;           /* received; detected */
-	uint32_t unrecorded;             /* RTTs lost for lack of memory for the histogram */
+	uint32_t unrecorded;             /* RTTs lost for lack of memory for rtt.stats */
 	uint32_t qp_num;                 /* set by the caller, for probes */
 	double min_rate, max_rate;       /* bit/s */
 };
@@ -219,8 +218,8 @@ struct ccs_flow {
 		struct ccs_rtt_outlier outlier;
 		struct ccs_rnr_filter rnr;
 		struct ccs_control_state control;
-		struct ccs_hist *hist;   /* ns; NULL before the first sample */
-		struct ccs_stats_rtt *shown; /* a copy for other processes, or NULL */
+		struct ccs_stats_rtt *stats; /* the caller's, who sets it; or the flow's; or NULL */
+		bool owns_stats;         /* allocated with the first sample */
 	} rtt;                           /* RTT samples (rtt.c) */
 };
 
@@ -231,7 +230,7 @@ _Static_assert(offsetof(struct ccs_flow, cc) <= 384, "the gate needs 6 lines");
 /*
  * Set up a zeroed flow for an application queue of wr_limit and a device queue of seg_limit
  * entries. spec must outlive the flow. Allocates the two rings: 0, or -1 without memory. After
- * this only the first RTT sample allocates memory, for the histogram.
+ * this only the first RTT sample allocates memory, for rtt.stats.
  */
 int ccs_flow_init(struct ccs_flow *f, const struct ccs_flow_config *conf,
 		  const struct ccs_cc_spec *spec, uint32_t wr_limit, uint32_t seg_limit,

@@ -31,8 +31,6 @@ void ccs_rtt_restart(struct ccs_flow *f, uint64_t now_ns)
 	f->learned.imprecise_samples = 0;
 	ccs_rtt_outlier_init(&f->rtt.outlier);
 	ccs_rnr_filter_init(&f->rtt.rnr);
-	if (f->rtt.hist)
-		*f->rtt.hist = (struct ccs_hist){ 0 };
 	f->rtt.control = (struct ccs_control_state){ 0 };
 }
 
@@ -265,28 +263,28 @@ static void store(uint64_t *word, uint64_t value)
 }
 
 /* Other processes read this at any time: each word is stored at once. */
-static void record_shown(struct ccs_stats_rtt *shown, uint64_t ns)
+static void add_to_stats(struct ccs_stats_rtt *stats, uint64_t ns)
 {
-	uint64_t *bucket = &shown->bucket[ccs_stats_bucket(ns)];
+	uint64_t *bucket = &stats->bucket[ccs_stats_bucket(ns)];
 
-	if (!shown->count || ns < shown->min_ns)
-		store(&shown->min_ns, ns);
-	if (ns > shown->max_ns)
-		store(&shown->max_ns, ns);
+	if (!stats->count || ns < stats->min_ns)
+		store(&stats->min_ns, ns);
+	if (ns > stats->max_ns)
+		store(&stats->max_ns, ns);
 	store(bucket, *bucket + 1);
-	store(&shown->sum_ns, shown->sum_ns + ns);
-	store(&shown->last_ns, ns);
-	store(&shown->count, shown->count + 1);
+	store(&stats->sum_ns, stats->sum_ns + ns);
+	store(&stats->last_ns, ns);
+	store(&stats->count, stats->count + 1);
 }
 
 static void record(struct ccs_flow *f, double rtt_us)
 {
-	if (f->rtt.shown)
-		record_shown(f->rtt.shown, (uint64_t)(rtt_us * 1e3));
-	if (!f->rtt.hist)
-		f->rtt.hist = ccs_pool_calloc(1, sizeof(*f->rtt.hist));
-	if (f->rtt.hist)
-		ccs_hist_record(f->rtt.hist, (uint64_t)(rtt_us * 1e3));
+	if (!f->rtt.stats) {
+		f->rtt.stats = ccs_pool_calloc(1, sizeof(*f->rtt.stats));
+		f->rtt.owns_stats = f->rtt.stats;
+	}
+	if (f->rtt.stats)
+		add_to_stats(f->rtt.stats, (uint64_t)(rtt_us * 1e3));
 	else
 		f->stats.unrecorded++;
 }

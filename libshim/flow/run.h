@@ -5,8 +5,8 @@
  * The fast path of a flow. A timed segment, and its completion, grant a budget of WRs and bytes that
  * the window and pacing let leave without reading the clock; feedback revokes it (send_queue.c).
  * Within the budget, consecutive WRs of one kind form a run: each leaves as one segment, and one
- * call accounts for the run. A lone WR is a run of one. Atomics, WRs that may not be deferred,
- * and WRs that do not fit go through ccs_flow_accept() and ccs_flow_next().
+ * call accounts for the run. A lone WR is a run of one. WRs that may not be deferred, that must be
+ * timed, or that do not fit go through ccs_flow_accept() and ccs_flow_next().
  *
  *   ccs_flow_run_begin(f, single, &run);
  *   while (n < ccs_flow_run_limit(f, kind) && ccs_flow_run_fits(f, &run, len, kind))
@@ -20,9 +20,9 @@
 #include "flow/flow.h"
 
 enum ccs_flow_run_kind {
-	CCS_RUN_SIGNALED,        /* signalled, and not READs */
-	CCS_RUN_UNSIGNALLED,     /* unsignalled, and not READs */
-	CCS_RUN_READ,            /* signalled READs */
+	CCS_RUN_SIGNALED,        /* signalled, and neither READs nor atomics */
+	CCS_RUN_UNSIGNALLED,     /* unsignalled, and neither READs nor atomics */
+	CCS_RUN_READ,            /* signalled READs and atomics */
 };
 
 struct ccs_flow_run {
@@ -153,10 +153,10 @@ static inline void ccs_flow_end_completed(struct ccs_flow *f, const struct ccs_f
 	f->stats.bytes += run->bytes;
 }
 
-/* Complete the oldest segment if it is `number`, a READ of a run. NULL: it is not. */
+/* Complete the oldest segment if it is `number`, a READ or atomic of a run. NULL: it is not. */
 const struct ccs_seg *ccs_flow_complete_read(struct ccs_flow *f, uint32_t number);
 
-/* A run of one completion, which may be a READ's. */
+/* A run of one completion, which may be of a READ or atomic. */
 static inline const struct ccs_seg *ccs_flow_complete_whole(struct ccs_flow *f, uint32_t number)
 {
 	struct ccs_flow_completed run;

@@ -304,15 +304,15 @@ static void base_rtt_is_learned_despite_rare_polling(void **state)
 	for (int i = 0; i < 32; i++)
 		poll_between(&f, &now, 10000, 3000000);
 	assert_true(f.cc.path.base_rtt_us == 50);
-	assert_null(f.rtt.hist);
+	assert_null(f.rtt.stats);
 	for (unsigned i = 0; i < 32; i++)
 		poll_between(&f, &now, 90000 + i % 6 * 10000, 150000 + i % 6 * 10000);
 	assert_true(fabs(f.cc.path.base_rtt_us - 150) < 1e-9);
-	assert_int_equal(f.rtt.hist->count, 32);
+	assert_int_equal(f.rtt.stats->count, 32);
 	ccs_flow_destroy(&f);
 }
 
-/* No memory for the rings: no flow. None for the histogram: only counted. */
+/* No memory for the rings: no flow. None for the statistics of RTTs: only counted. */
 static void without_memory_init_fails_and_rtts_go_unrecorded(void **state)
 {
 	const struct ccs_flow_config conf = flow_config(4096);
@@ -329,10 +329,10 @@ static void without_memory_init_fails_and_rtts_go_unrecorded(void **state)
 	one_round_trip(&f, &now, 20);
 	one_round_trip(&f, &now, 20);
 	no_memory = false;
-	assert_null(f.rtt.hist);
+	assert_null(f.rtt.stats);
 	assert_int_equal(f.stats.unrecorded, 2);
 	one_round_trip(&f, &now, 20);
-	assert_int_equal(f.rtt.hist->count, 1);
+	assert_int_equal(f.rtt.stats->count, 1);
 	ccs_flow_destroy(&f);
 }
 

@@ -300,7 +300,7 @@ static void completed_work_is_counted(void **state)
 	assert_int_equal(f.stats.segments, 4);
 	assert_int_equal(f.stats.wrs, 1);
 	assert_int_equal(f.stats.internal_completions, 3);
-	assert_int_equal(f.rtt.hist->count, 4);
+	assert_int_equal(f.rtt.stats->count, 4);
 	ccs_flow_destroy(&f);
 }
 

@@ -160,7 +160,7 @@ struct ibv_wc *ccs_cq_push(struct cq *cq, const struct ibv_wc *wc, const struct 
 		return cq->out++;
 	}
 	cq->recent = NULL;
-	atomic_store_explicit(&cq->idle, false, memory_order_relaxed);
+	ccs_cq_end_idle(cq);
 	at = cq->ready.head++ & cq->ready.mask;
 	cq->ready.entry[at].wc = *wc;
 	cq->ready.entry[at].owner = owner ? owner->id : CCS_NO_OWNER;

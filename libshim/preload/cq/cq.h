@@ -35,9 +35,24 @@ bool ccs_cq_resize_ready(struct cq *cq);
 /* After a change of its shadow CQs, or of cq->closing. */
 static inline void ccs_cq_update_fast(struct cq *cq)
 {
+	const bool fast = ccs_shadow_newest(cq) && !cq->channel && !cq->ex && !cq->closing;
+
 	cq->recent = NULL;
-	atomic_store(&cq->idle, false);
-	atomic_store(&cq->fast, ccs_shadow_newest(cq) && !cq->channel && !cq->ex && !cq->closing);
+	atomic_store(&cq->kind, fast ? CCS_POLLS_FAST : CCS_POLLS_ANY);
+}
+
+static inline enum ccs_cq_polls ccs_cq_kind(struct cq *cq)
+{
+	return atomic_load_explicit(&cq->kind, memory_order_relaxed);
+}
+
+/* A WQE is about to be posted, or a completion is ready. No lock is needed. */
+static inline void ccs_cq_end_idle(struct cq *cq)
+{
+	enum ccs_cq_polls idle = CCS_POLLS_IDLE;
+
+	if (atomic_load(&cq->kind) == idle)
+		atomic_compare_exchange_strong(&cq->kind, &idle, CCS_POLLS_FAST);
 }
 
 static inline uint32_t ccs_cq_ready_count(const struct cq *cq)
@@ -92,7 +107,7 @@ static inline void ccs_broken_put(struct qp *qp)
 	do
 		qp->failure.next = first;
 	while (!atomic_compare_exchange_weak(&qp->cq->broken, &first, qp));
-	atomic_store(&qp->cq->idle, false);
+	ccs_cq_end_idle(qp->cq);
 }
 
 /* qp->lock is held. */

@@ -165,8 +165,7 @@ __attribute__((noinline)) void ccs_shadow_wake(struct qp *qp)
 		atomic_fetch_and(&qp->shadow->watch, ~(unsigned)CCS_SHADOW_RESTS);
 	if (!qp->counted && (ccs_shadow_watch(qp->shadow) & CCS_SHADOW_COUNTED))
 		ccs_shadow_count(qp, true);
-	if (atomic_load(&qp->cq->idle))
-		atomic_store(&qp->cq->idle, false);
+	ccs_cq_end_idle(qp->cq);
 }
 
 /*

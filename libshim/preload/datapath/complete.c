@@ -225,7 +225,8 @@ bool ccs_complete_whole(struct qp *qp, const struct shadow_batch *a, int i)
 	return true;
 }
 
-void ccs_complete(struct qp *qp, struct shadow_batch *a, int i)
+/* Not inlined, so that its frame is not on the stack of an emission that follows. */
+__attribute__((noinline)) void ccs_complete(struct qp *qp, struct shadow_batch *a, int i)
 {
 	const uint64_t tail = qp->flow.wr_tail;
 	uint64_t wr, len;

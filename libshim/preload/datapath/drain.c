@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+#include "base/probe.h"
+#include "flow/run.h"
 #include "preload/cq/cq.h"
 #include "preload/cq/notify.h"
 #include "preload/cq/shadow_cq.h"
@@ -45,28 +47,117 @@ static __attribute__((noinline)) void copy_rest(struct shadow_batch *a, int i)
 	a->wc = a->own;
 }
 
-static inline void deliver_one(struct qp *qp, struct shadow_batch *a, int i)
+/* Returns whether it is the success of a whole untimed WR. */
+static inline bool deliver_one(struct qp *qp, struct shadow_batch *a, int i)
 {
 	if (__builtin_expect(a->wc[i].status, 0))
 		copy_rest(a, i);
 	else if (ccs_complete_whole(qp, a, i))
-		return;
+		return true;
 	ccs_complete(qp, a, i);
+	return false;
 }
 
-/* For consecutive completions of one QP, lock it and check its gate once. */
+static inline uint32_t qp_id(const struct ibv_wc *wc)
+{
+	return (uint32_t)(wc->wr_id >> 32);
+}
+
+/* Deliver a success of a READ or atomic of a run, in place. Returns how many: 1 or 0. */
+static __attribute__((noinline)) int deliver_read(struct qp *qp, struct ibv_wc *wc)
+{
+	const struct ccs_seg *seg = ccs_flow_complete_read(&qp->flow, (uint32_t)wc->wr_id);
+
+	if (!seg)
+		return 0;
+	wc->wr_id = seg->id;
+	ccs_flow_free_all_polled(&qp->flow);
+	CCS_PROBE4(complete, qp->qp_num, seg->id, seg->len, (uint32_t)IBV_WC_SUCCESS);
+	return 1;
+}
+
+/*
+ * Completions in the application's array, up to the first that is not the success of a whole WR of
+ * this QP: they need no change but of their wr_id. Returns how many.
+ */
+static inline __attribute__((always_inline)) int
+deliver_run(struct qp *qp, uint32_t id, struct ibv_wc *wc, int n)
+{
+	struct ccs_flow_completed run;
+	int done = 0;
+
+	if (wc->status)
+		return 0;
+	ccs_flow_completed_begin(&qp->flow, (uint32_t)wc->wr_id, &run);
+	do {
+		const struct ccs_seg *seg = ccs_flow_completed_add(&qp->flow, &run,
+								   (uint32_t)wc[done].wr_id);
+		if (!seg)
+			break;
+		wc[done].wr_id = seg->id;
+		CCS_PROBE4(complete, qp->qp_num, seg->id, seg->len, (uint32_t)IBV_WC_SUCCESS);
+		done++;
+	} while (done < n && qp_id(&wc[done]) == id && !wc[done].status);
+	ccs_flow_end_completed(&qp->flow, &run);
+	if (!done)
+		return deliver_read(qp, wc);
+	ccs_flow_free_all_polled(&qp->flow);
+	return done;
+}
+
+int ccs_drain_deliver_whole(struct cq *cq, struct ibv_wc *wc, int n)
+{
+	int done = 0;
+
+	while (done < n) {
+		const uint32_t id = qp_id(&wc[done]);
+		struct qp *qp = ccs_registry_lock(cq, id);
+		int run;
+
+		if (__builtin_expect(!qp, 0))
+			break;
+		run = deliver_run(qp, id, wc + done, n - done);
+		ccs_emit_leave(qp, false);
+		if (!run)
+			break;
+		done += run;
+	}
+	return done;
+}
+
+/* Deliver the completions of a QP that begin with the i-th of n. Returns the index after them. */
+static int deliver_to_qp(struct cq *cq, struct qp *qp, uint32_t id, struct shadow_batch *a, int i,
+			 int n)
+{
+	bool timed = cq->polled_ns != CCS_TIME_UNKNOWN;
+
+	do {
+		const bool in_place = cq->out == &a->wc[i] && !a->has_timestamps &&
+				      ccs_cq_kind(cq) != CCS_POLLS_ANY;
+		const int run = in_place ? deliver_run(qp, id, &a->wc[i], n - i) : 0;
+
+		if (run) {
+			cq->out += run;
+			cq->out_space -= run;
+			i += run;
+			continue;
+		}
+		timed |= !deliver_one(qp, a, i++);
+	} while (i < n && qp_id(&a->wc[i]) == id);
+	ccs_emit_leave(qp, timed);
+	return i;
+}
+
 void ccs_drain_deliver(struct cq *cq, struct shadow_batch *a, int n)
 {
 	for (int i = 0; i < n;) {
-		const uint32_t id = (uint32_t)(a->wc[i].wr_id >> 32);
+		const uint32_t id = qp_id(&a->wc[i]);
 		struct qp *qp = ccs_registry_lock(cq, id);
 
-		do {
-			if (qp) /* NULL: it was destroyed */
-				deliver_one(qp, a, i);
-		} while (++i < n && (uint32_t)(a->wc[i].wr_id >> 32) == id);
 		if (qp)
-			ccs_emit_pump_and_unlock(qp);
+			i = deliver_to_qp(cq, qp, id, a, i, n);
+		else
+			i++; /* it was destroyed */
 	}
 }
 

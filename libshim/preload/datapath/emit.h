@@ -7,6 +7,7 @@
 #include "preload/cq/notify.h"
 #include "preload/datapath/qp.h"
 #include "preload/object/clock.h"
+#include "preload/report/publish.h"
 
 /* For completions, because the application sleeps and the device may not wake it. */
 static inline bool ccs_emit_must_poll(const struct qp *qp)
@@ -47,11 +48,21 @@ void ccs_emit_await_flush(struct qp *qp, uint64_t *now_ns);
 void ccs_emit_schedule_deferred(struct qp *qp, uint64_t *now_ns);
 /* Emit what the gate allows, and schedule the rest; the time may be unknown. */
 void ccs_emit_pump(struct qp *qp, uint64_t *now_ns);
-/* The same, and release the lock. */
-static inline void ccs_emit_pump_and_unlock(struct qp *qp)
+/*
+ * Release the lock after completions. timed: the time is known, or is wanted. If it is not, most
+ * QPs need no pump. A QP with WRs that wait is scheduled, except in SQD.
+ */
+static inline __attribute__((always_inline)) void ccs_emit_leave(struct qp *qp, bool timed)
 {
-	ccs_emit_pump(qp, &qp->cq->polled_ns);
-	ccs_qp_leave(qp);
+	if (__builtin_expect(timed || qp->has_feedback || qp->broken || qp->scheduled, 0)) {
+		ccs_emit_pump(qp, &qp->cq->polled_ns);
+		ccs_qp_leave(qp);
+		return;
+	}
+	ccs_publish_idle(qp);
+	if (__builtin_expect(qp->counted && !ccs_qp_is_busy(qp), 0))
+		ccs_shadow_count(qp, false);
+	ccs_unlock(&qp->lock);
 }
 
 static inline int ccs_emit_to_device(struct qp *qp, struct ibv_send_wr *wr,

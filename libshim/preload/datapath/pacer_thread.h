@@ -17,13 +17,19 @@ bool ccs_pacer_thread_is_asleep(void);             /* it does not work on a QP *
 extern _Atomic uint64_t ccs_pacer_thread_next_ns;  /* due time of the next QP, or UINT64_MAX */
 void ccs_pacer_thread_run_due(const struct cq *cq, uint64_t now_ns, bool spinning);
 
+/* Whether a QP is scheduled. */
+static inline bool ccs_pacer_thread_is_waiting(void)
+{
+	return atomic_load_explicit(&ccs_pacer_thread_next_ns, memory_order_relaxed) != UINT64_MAX;
+}
+
 /*
  * After a poll: serve the QPs that are due. spinning: the application polls in a loop, so the
  * thread may come later. now_ns: when the shadow CQs were polled, or unknown. No lock is held.
  */
 static inline void ccs_pacer_thread_after_poll(const struct cq *cq, uint64_t now_ns, bool spinning)
 {
-	if (atomic_load_explicit(&ccs_pacer_thread_next_ns, memory_order_relaxed) != UINT64_MAX)
+	if (ccs_pacer_thread_is_waiting())
 		ccs_pacer_thread_run_due(cq, now_ns, spinning);
 }
 

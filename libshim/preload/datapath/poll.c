@@ -2,10 +2,15 @@
 /* The application's polls: its CQ and the shadow CQs are merged. */
 #include "preload/datapath/poll.h"
 
+#include "base/probe.h"
+#include "flow/run.h"
+#include "preload/cq/cq.h"
+#include "preload/cq/shadow_cq.h"
 #include "preload/datapath/complete.h"
 #include "preload/datapath/drain.h"
+#include "preload/datapath/emit.h"
 #include "preload/datapath/pacer_thread.h"
-#include "preload/datapath/poll_run.h"
+#include "preload/object/registry.h"
 
 enum { FAIR = 4 };                       /* polls, of which the application's CQ is first in one */
 
@@ -53,6 +58,23 @@ static int add_received(struct cq *cq, int first, int n, struct ibv_wc *wc)
 	return second < 0 && !first ? second : first;
 }
 
+/* Deliver the ready completions, then poll more directly into wc. */
+static __attribute__((noinline)) int poll_shadows(struct cq *cq, int n, struct ibv_wc *wc)
+{
+	const int got = ccs_cq_pop_ready(cq, n, wc);
+	int left;
+
+	if (got == n)
+		return n;
+	cq->out = wc + got;
+	cq->out_space = n - got;
+	ccs_drain(cq, false);
+	left = cq->out_space;
+	cq->out = NULL;
+	cq->out_space = 0;
+	return n > left ? n - left : cq->failed;
+}
+
 /*
  * Fewer than n are returned only when both sources are empty, as the verb promises, and the
  * application's own CQ was polled last. Every few polls it is first, if no completion is ready,
@@ -64,12 +86,12 @@ static int merge(struct cq *cq, int n, struct ibv_wc *wc)
 	int got;
 
 	if (!fair)
-		return add_received(cq, ccs_poll_first(cq, n, wc), n, wc);
+		return add_received(cq, poll_shadows(cq, n, wc), n, wc);
 	cq->polls = 0;
 	got = poll_app(cq, n, wc);
 	if (got > 0)
 		return queue_behind_pending(cq, got, n, wc);
-	return got < 0 ? got : ccs_poll_first(cq, n, wc);
+	return got < 0 ? got : poll_shadows(cq, n, wc);
 }
 
 /* The end of a poll that returns `got`. */
@@ -86,7 +108,7 @@ static inline int unlock_after_poll(struct cq *cq, int got, uint64_t before_ns)
 	return got;
 }
 
-/* Any poll. cq->lock is held, and released. */
+/* Any poll. cq->lock is held, and released, as in the next two functions. */
 static __attribute__((noinline)) int poll_and_unlock(struct cq *cq, int n, struct ibv_wc *wc)
 {
 	const uint64_t before_ns = cq->polled_ns;
@@ -96,23 +118,80 @@ static __attribute__((noinline)) int poll_and_unlock(struct cq *cq, int n, struc
 	return unlock_after_poll(cq, got, before_ns);
 }
 
-static __attribute__((noinline)) int poll_any(struct cq *cq, int n, struct ibv_wc *wc)
+/* The only active shadow CQ, or any if all are inactive. NULL: several are active. */
+static __attribute__((noinline)) struct shadow *find_only_active(struct shadow *s)
 {
-	if (ccs_cq_is_plain(cq) || n <= 0)
-		return cq->ctx->real.poll_cq(cq->app, n, wc);
-	if (cq->ex)
-		ccs_cq_ex_lock(cq);
-	ccs_lock(&cq->lock);
-	return poll_and_unlock(cq, n, wc);
+	struct shadow *active = NULL, *any = s;
+
+	for (; s; s = s->next) {
+		if (!s->size || !ccs_shadow_is_active(s))
+			continue;
+		if (active)
+			return NULL;
+		active = s;
+	}
+	return active ? active : any;
 }
 
-/* The array has `got` completions of the recent shadow CQ; < 0: an error. */
-static int poll_others(struct cq *cq, int got, int n, struct ibv_wc *wc)
+/* The shadow CQ of a fast poll, or NULL. */
+static struct shadow *fast_shadow(struct cq *cq)
 {
-	const int first = got < 0 ? 0 : got, more = ccs_poll_first(cq, n - first, wc + first);
+	struct shadow *s = atomic_load_explicit(&cq->shadows, memory_order_acquire);
 
-	cq->recent = NULL;
-	return more > 0 ? first + more : got;
+	if (ccs_cq_kind(cq) == CCS_POLLS_ANY ||
+	    atomic_load_explicit(&cq->broken, memory_order_relaxed) || ccs_cq_ready_count(cq))
+		return NULL;
+	return s && __builtin_expect(s->next != NULL, 0) ? find_only_active(s) : s;
+}
+
+static bool is_another_active(struct cq *cq, const struct shadow *s)
+{
+	for (const struct shadow *o = atomic_load(&cq->shadows); o; o = o->next)
+		if (o != s && o->size && ccs_shadow_is_active(o))
+			return true;
+	return false;
+}
+
+static inline int batch_size(int n)
+{
+	return n < CCS_BATCH ? n : CCS_BATCH;
+}
+
+/* A fast poll has returned fewer completions than it had space for. */
+static void count_empty(struct cq *cq, struct shadow *s, uint64_t before_ns)
+{
+	if (before_ns != CCS_TIME_UNKNOWN)
+		cq->empty_ns = before_ns;
+	if (++s->empty > s->rest_after)
+		ccs_drain_try_to_rest(cq, s);
+}
+
+/*
+ * Deliver the rest of a batch of a fast poll, which has polled `got` completions and delivered
+ * `done`; and while batches are full and the array is not, more. Returns the last poll's result.
+ */
+static int deliver_batches(struct cq *cq, struct shadow *s, int got, int done, int n)
+{
+	struct shadow_batch a;
+	int size = batch_size(n);
+
+	a.has_timestamps = false;
+	a.empty_ns = cq->empty_ns;
+	cq->out += done;
+	cq->out_space = n - done;
+	for (;;) {
+		a.wc = cq->out;
+		a.n = got - done;
+		if (got > 0)
+			s->empty = 0;
+		if (got > done)
+			ccs_drain_deliver(cq, &a, a.n);
+		if (got < size || !cq->out_space)
+			return got < size ? got : 0;
+		done = 0;
+		size = batch_size(cq->out_space);
+		got = cq->ctx->real.poll_cq(s->cq, size, cq->out);
+	}
 }
 
 /*
@@ -125,18 +204,28 @@ end_fast_poll(struct cq *cq, struct shadow *s, int got, int done, int n, struct 
 {
 	/* If there are several shadow CQs, only s is known to have been empty. */
 	const bool single = !s->next && atomic_load(&cq->shadows) == s;
-	const int more = ccs_poll_batches(cq, s, n - done, wc + done, got - done,
-					  single ? before_ns : CCS_TIME_UNKNOWN);
 
-	got = done && more < 0 ? done : done + more;
-	if (!single && got < n && ccs_poll_is_another_active(cq, s))
-		got = poll_others(cq, got, n, wc);
+	cq->out = wc;
+	got = deliver_batches(cq, s, got, done, n);
+	if (got < 0)
+		ccs_shadow_note_error(s, got);
+	else if (cq->out_space)
+		count_empty(cq, s, single ? before_ns : CCS_TIME_UNKNOWN);
+	if (cq->out_space && !single && is_another_active(cq, s)) {
+		ccs_drain(cq, false);
+		cq->recent = NULL;
+	}
+	done = n - cq->out_space;
+	cq->out = NULL;
+	cq->out_space = 0;
+	if (!done && got < 0)
+		done = got;
 	/* With polls == 0 the application's own CQ was first. */
-	return unlock_after_poll(cq, cq->polls ? add_received(cq, got, n, wc) : got,
+	return unlock_after_poll(cq, cq->polls ? add_received(cq, done, n, wc) : done,
 				 CCS_TIME_UNKNOWN);
 }
 
-/* A fast poll has found `got` in the application's CQ first. */
+/* A poll has found `got` in the application's CQ first. cq->lock is held. */
 static __attribute__((noinline)) int end_with_received(struct cq *cq, int got, int n,
 						       struct ibv_wc *wc)
 {
@@ -147,16 +236,16 @@ static __attribute__((noinline)) int end_with_received(struct cq *cq, int got, i
 
 /*
  * No WQE is in flight: until one is posted, or a completion is ready, polls are of the
- * application's CQ only. A thread that posts counts its WQE before it reads cq->idle.
+ * application's CQ only. A thread that posts counts its WQE before it reads cq->kind.
  */
 static bool become_idle(struct cq *cq)
 {
 	const struct shadow *s;
 
-	atomic_store(&cq->idle, true);
-	s = ccs_poll_fast_shadow(cq);
+	atomic_store(&cq->kind, CCS_POLLS_IDLE);
+	s = fast_shadow(cq);
 	if (!s || ccs_shadow_is_active(s)) {
-		atomic_store(&cq->idle, false);
+		ccs_cq_end_idle(cq);
 		return false;
 	}
 	cq->polled_ns = CCS_TIME_UNKNOWN;
@@ -164,29 +253,51 @@ static bool become_idle(struct cq *cq)
 	return true;
 }
 
-static __attribute__((noinline)) int poll_idle(struct cq *cq, int n, struct ibv_wc *wc)
+/* No WQE is in flight, so no lock is needed. spinning: as for ccs_pacer_thread_after_poll(). */
+static inline int poll_idle(struct cq *cq, int n, struct ibv_wc *wc, bool spinning)
 {
-	const int got = poll_app(cq, n, wc);
-	bool spinning;
+	const int got = cq->ctx->real.poll_cq(cq->app, n, wc);
 
-	if (__builtin_expect(got, 0))
+	if (__builtin_expect(got > 0, 0)) {
+		ccs_lock(&cq->lock);
 		return end_with_received(cq, got, n, wc);
-	spinning = ccs_poll_count_idle(cq, true);
-	ccs_unlock(&cq->lock);
+	}
 	ccs_mailbox_poll();
 	ccs_pacer_thread_after_poll(cq, CCS_TIME_UNKNOWN, spinning);
-	return 0;
+	return got;
 }
 
-/* A poll of s finds n completions in most cases, all of whole WRs, which takes few instructions. */
-static inline __attribute__((always_inline)) int poll_fast(struct cq *cq, struct shadow *s, int n,
-							    struct ibv_wc *wc, uint64_t before_ns)
+/* Deliver a completion that was polled alone. Returns whether it is a whole WR's success. */
+static inline __attribute__((always_inline)) bool deliver_single(struct cq *cq, struct ibv_wc *wc)
 {
-	const int got = cq->ctx->real.poll_cq(s->cq, n, wc);
+	const uint64_t token = wc->wr_id;
+	struct qp *qp = ccs_registry_lock(cq, (uint32_t)(token >> 32));
+	const struct ccs_seg *seg;
+
+	if (__builtin_expect(!qp, 0))
+		return false;
+	seg = wc->status ? NULL : ccs_flow_complete_whole(&qp->flow, (uint32_t)token);
+	if (__builtin_expect(seg != NULL, 1)) {
+		wc->wr_id = seg->id;
+		ccs_flow_free_all_polled(&qp->flow);
+		CCS_PROBE4(complete, qp->qp_num, seg->id, seg->len, (uint32_t)IBV_WC_SUCCESS);
+	}
+	ccs_emit_leave(qp, false);
+	return seg;
+}
+
+/*
+ * A poll of s, of `size` completions at first, finds n in most cases, all of whole WRs, which takes
+ * few instructions.
+ */
+static inline __attribute__((always_inline)) int
+poll_fast(struct cq *cq, struct shadow *s, int size, int n, struct ibv_wc *wc, uint64_t before_ns)
+{
+	const int got = cq->ctx->real.poll_cq(s->cq, size, wc);
 	int done = 0;
 
-	if (got == n)
-		done = n == 1 ? ccs_poll_deliver_one(cq, wc) : ccs_poll_deliver(cq, wc, n);
+	if (got > 0)
+		done = got == 1 ? deliver_single(cq, wc) : ccs_drain_deliver_whole(cq, wc, got);
 	if (__builtin_expect(done < n, 0))
 		return end_fast_poll(cq, s, got, done, n, wc, before_ns);
 	s->empty = 0;
@@ -198,17 +309,21 @@ static inline __attribute__((always_inline)) int poll_fast(struct cq *cq, struct
 
 /*
  * Every few polls, or if a poll may not be fast: find out which shadow CQs are active, and perhaps
- * poll the application's own CQ first. cq->lock is held, and released.
+ * poll the application's own CQ first.
  */
 static __attribute__((noinline)) int poll_in_turn(struct cq *cq, int n, struct ibv_wc *wc)
 {
 	const uint64_t before_ns = cq->polled_ns;
 	struct shadow *s;
+	bool spinning;
 	int got;
 
-	s = cq->recent = ccs_poll_fast_shadow(cq);
-	if (s && !ccs_shadow_is_active(s) && become_idle(cq))
-		return poll_idle(cq, n, wc);
+	s = cq->recent = fast_shadow(cq);
+	if (s && !ccs_shadow_is_active(s) && become_idle(cq)) {
+		spinning = ccs_poll_count_idle(cq, true);
+		ccs_unlock(&cq->lock);
+		return poll_idle(cq, n, wc, spinning);
+	}
 	if (!s)
 		return poll_and_unlock(cq, n, wc);
 	cq->polled_ns = CCS_TIME_UNKNOWN;
@@ -218,9 +333,28 @@ static __attribute__((noinline)) int poll_in_turn(struct cq *cq, int n, struct i
 		if (__builtin_expect(got, 0))
 			return end_with_received(cq, got, n, wc);
 	}
-	got = poll_fast(cq, s, n, wc, before_ns);
+	got = poll_fast(cq, s, batch_size(n), n, wc, before_ns);
 	ccs_mailbox_poll();
 	return got;
+}
+
+/* A batch must be polled for an RTT, even if the application wants few. */
+static inline int poll_slowly(struct cq *cq, int n, struct ibv_wc *wc)
+{
+	return atomic_load_explicit(&cq->timed, memory_order_relaxed) ? poll_and_unlock(cq, n, wc)
+								      : poll_in_turn(cq, n, wc);
+}
+
+static __attribute__((noinline)) int poll_any(struct cq *cq, int n, struct ibv_wc *wc)
+{
+	if (n <= 0 || ccs_cq_is_plain(cq))
+		return cq->ctx->real.poll_cq(cq->app, n, wc);
+	if (ccs_cq_kind(cq) == CCS_POLLS_IDLE && !ccs_pacer_thread_is_waiting())
+		return poll_idle(cq, n, wc, false);
+	if (cq->ex)
+		ccs_cq_ex_lock(cq);
+	ccs_lock(&cq->lock);
+	return poll_slowly(cq, n, wc);
 }
 
 /* Whether a poll of s may have to do more than deliver completions of whole WRs. */
@@ -236,17 +370,12 @@ int ccs_cq_poll(struct cq *cq, int n, struct ibv_wc *wc)
 {
 	struct shadow *s;
 
-	if (!atomic_load_explicit(&cq->fast, memory_order_relaxed) || n <= 0 || n > CCS_BATCH ||
-	    ccs_forked())
+	if (ccs_cq_kind(cq) != CCS_POLLS_FAST || n <= 0 || n > CCS_BATCH || ccs_forked())
 		return poll_any(cq, n, wc);
 	ccs_lock(&cq->lock);
 	s = cq->recent;
-	if (cq->polls + 1 >= FAIR || must_poll_slowly(cq, s)) {
-		if (atomic_load_explicit(&cq->idle, memory_order_relaxed))
-			return poll_idle(cq, n, wc);
-		return atomic_load_explicit(&cq->timed, memory_order_relaxed)
-			? poll_and_unlock(cq, n, wc) : poll_in_turn(cq, n, wc);
-	}
+	if (cq->polls + 1 >= FAIR || must_poll_slowly(cq, s))
+		return poll_slowly(cq, n, wc);
 	cq->polls++;
-	return poll_fast(cq, s, n, wc, CCS_TIME_UNKNOWN);
+	return poll_fast(cq, s, n, n, wc, CCS_TIME_UNKNOWN);
 }

@@ -150,13 +150,15 @@ add_to_run(struct qp *qp, const struct ibv_send_wr *wr, enum ccs_flow_run_kind k
 	const uint32_t flags = ccs_opcode_flags(wr->opcode);
 	uint64_t len;
 
-	if (kind == CCS_RUN_READ ? wr->opcode != IBV_WR_RDMA_READ
-				 : flags & (CCS_WR_READ | CCS_WR_NO_DEFER))
+	if ((flags & (CCS_WR_READ | CCS_WR_NO_DEFER)) != (kind == CCS_RUN_READ ? CCS_WR_READ : 0))
 		return false;
+	if (kind == CCS_RUN_READ && wr->opcode != IBV_WR_RDMA_READ && !qp->ctx->atomics)
+		return false; /* the device refuses them */
 	len = __builtin_expect(wr->num_sge == 1, 1) ? wr->sg_list->length : sum_of_sges(qp, wr);
 	if (!ccs_flow_run_fits(&qp->flow, run, len, kind))
 		return false;
-	ccs_wr_build_whole(wr, kind != CCS_RUN_UNSIGNALLED, ccs_token(qp, run->seg), wqe);
+	ccs_wr_build_whole(wr, kind != CCS_RUN_UNSIGNALLED, kind == CCS_RUN_READ,
+			   ccs_token(qp, run->seg), wqe);
 	ccs_flow_run_add(&qp->flow, run, len, flags, kind, wr->wr_id);
 	return true;
 }
@@ -194,9 +196,8 @@ accept_run(struct qp *qp, struct ibv_send_wr *wr, enum ccs_flow_run_kind kind,
 static __attribute__((noinline)) struct ibv_send_wr *
 accept_other_run(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **wqe, unsigned most)
 {
-	return accept_run(qp, wr, wr->opcode == IBV_WR_RDMA_READ ? CCS_RUN_READ
-							       : CCS_RUN_UNSIGNALLED,
-			  wqe, most);
+	return accept_run(qp, wr, is_signalled(qp, wr) ? CCS_RUN_READ : CCS_RUN_UNSIGNALLED, wqe,
+			  most);
 }
 
 /* Accept a lone WR as a run of one. False: it may have to wait. */
@@ -232,7 +233,7 @@ accept_lone(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr *wqe)
 		accepted = accept_other(qp, wr, CCS_RUN_UNSIGNALLED, wqe);
 	else
 		accepted = accept_single(qp, wr, CCS_RUN_SIGNALED, wqe) ||
-			   (wr->opcode == IBV_WR_RDMA_READ &&
+			   (ccs_opcode_flags(wr->opcode) & CCS_WR_READ &&
 			    accept_other(qp, wr, CCS_RUN_READ, wqe));
 	if (!accepted) /* it is in no run */
 		ccs_flow_fastpath_revoke(&qp->flow);
@@ -263,8 +264,7 @@ static inline struct ibv_send_wr *fill_at_once(struct qp *qp, struct ibv_send_wr
 
 		if (f->budget.wrs)
 			wr = accept_run(qp, wr, CCS_RUN_SIGNALED, &wqe, (unsigned)(end - wqe));
-		if (f->budget.wrs && wr && wqe < end &&
-		    (wr->opcode == IBV_WR_RDMA_READ || !is_signalled(qp, wr)))
+		if (f->budget.wrs && wr && wqe < end)
 			wr = accept_other_run(qp, wr, &wqe, (unsigned)(end - wqe));
 		if (wqe != first)
 			continue;

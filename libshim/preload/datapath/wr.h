@@ -80,10 +80,10 @@ int ccs_wr_keep(struct qp *qp, uint64_t number);
 void ccs_wr_build(const struct qp *qp, const struct ccs_seg *seg, uint64_t token,
 		  struct ibv_send_wr *out, uint32_t n);
 
-/* The WQE of a whole WR that is not an atomic: the members that the device reads, but for
- * `next`. */
-static inline void ccs_wr_build_whole(const struct ibv_send_wr *wr, bool signal, uint64_t token,
-				      struct ibv_send_wr *out)
+/* The WQE of a whole WR: the members that the device reads, but for `next`. atomic: it may be an
+ * atomic. */
+static inline void ccs_wr_build_whole(const struct ibv_send_wr *wr, bool signal, bool atomic,
+				      uint64_t token, struct ibv_send_wr *out)
 {
 	out->wr_id = token;
 	out->sg_list = wr->sg_list;
@@ -92,9 +92,13 @@ static inline void ccs_wr_build_whole(const struct ibv_send_wr *wr, bool signal,
 	out->send_flags = signal ? wr->send_flags | IBV_SEND_SIGNALED
 				 : wr->send_flags & ~(unsigned int)IBV_SEND_SIGNALED;
 	out->imm_data = wr->imm_data;
-	/* as one of 16 bytes, the load would often cross a cache line */
-	out->wr.rdma.remote_addr = wr->wr.rdma.remote_addr;
-	out->wr.rdma.rkey = wr->wr.rdma.rkey;
+	if (atomic) {
+		out->wr.atomic = wr->wr.atomic; /* and the members of a READ */
+	} else {
+		/* as one of 16 bytes, the load would often cross a cache line */
+		out->wr.rdma.remote_addr = wr->wr.rdma.remote_addr;
+		out->wr.rdma.rkey = wr->wr.rdma.rkey;
+	}
 	out->qp_type.xrc.remote_srqn = wr->qp_type.xrc.remote_srqn;
 }
 

@@ -96,6 +96,13 @@ struct cq_events {
 	atomic_uint unacked;             /* events of the application's own CQ */
 };
 
+/* How a CQ is polled. */
+enum ccs_cq_polls {
+	CCS_POLLS_ANY,
+	CCS_POLLS_FAST,                  /* shadow CQs, no channel or extended fields; not closing */
+	CCS_POLLS_IDLE,                  /* fast, and since then no QP has had a WQE in flight */
+};
+
 struct cq_ex; /* the application's side of an extended CQ; cq_ex.c */
 
 struct cq {
@@ -104,8 +111,7 @@ struct cq {
 	uint64_t wc_flags;               /* as requested at its creation */
 	bool unsupported;                /* created with features that the shim does not know */
 	bool one_thread;                 /* the application promised to poll in one thread only */
-	atomic_bool fast;                /* shadow CQs, no channel or extended fields; not closing */
-	atomic_bool idle;                /* fast, and since then no QP has had a WQE in flight */
+	_Atomic(enum ccs_cq_polls) kind; /* of its polls */
 	struct ctx *ctx;
 	struct ibv_comp_channel *channel;
 	void *cq_context;

@@ -193,7 +193,7 @@ void ccs_publish_begin(struct qp *qp)
 	ccs_lock(&qp->lock);
 	qp->created_ns = ccs_now_ns();
 	qp->stats = ccs_publish_file() ? ccs_stats_claim_slot() : NULL;
-	qp->flow.rtt.shown = qp->stats ? &qp->stats->rtt : NULL;
+	qp->flow.rtt.stats = qp->stats ? &qp->stats->rtt : NULL;
 	ccs_publish(qp, qp->created_ns);
 	ccs_unlock(&qp->lock);
 }
@@ -206,7 +206,8 @@ void ccs_publish_end(struct qp *qp)
 		return;
 	ccs_publish_collect(qp, ccs_now_ns(), &last);
 	ccs_stats_release_slot(qp->stats, &last);
-	qp->flow.rtt.shown = NULL;
+	if (qp->stats)
+		qp->flow.rtt.stats = NULL;
 	qp->stats = NULL;
 	qp->publish_ns = UINT64_MAX;
 }

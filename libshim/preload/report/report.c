@@ -40,12 +40,10 @@ struct qp_record {
 	struct ccs_cc cc;
 	const struct ccs_policy *policy;
 	uint64_t fallback_bytes;
-	double rtt_us[5];
+	struct {
+		double min, p50, p90, p99, max;
+	} rtt_us;
 	struct qp_record *next;
-};
-
-static const struct { const char *name; double q; } quantiles[] = {
-	{ "min", 0 }, { "p50", 0.5 }, { "p90", 0.9 }, { "p99", 0.99 }, { "max", 1 },
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -72,6 +70,8 @@ void ccs_report_add(struct qp *qp)
 
 static void collect(const struct qp *qp, struct qp_record *out)
 {
+	const struct ccs_stats_rtt *rtt = qp->flow.rtt.stats;
+
 	*out = (struct qp_record){
 		.now_ns = ccs_now_ns(),
 		.unrecorded = qp->flow.stats.unrecorded,
@@ -80,8 +80,13 @@ static void collect(const struct qp *qp, struct qp_record *out)
 		.fallback_bytes = ccs_qp_feedback_fallback_bytes(qp),
 	};
 	ccs_publish_collect(qp, out->now_ns, &out->shown);
-	for (unsigned i = 0; qp->flow.rtt.hist && i < sizeof(quantiles) / sizeof(quantiles[0]); i++)
-		out->rtt_us[i] = (double)ccs_hist_percentile(qp->flow.rtt.hist, quantiles[i].q) / 1e3;
+	if (!rtt)
+		return;
+	out->rtt_us.min = (double)rtt->min_ns / 1e3;
+	out->rtt_us.p50 = ccs_stats_percentile(rtt, 0.5) / 1e3;
+	out->rtt_us.p90 = ccs_stats_percentile(rtt, 0.9) / 1e3;
+	out->rtt_us.p99 = ccs_stats_percentile(rtt, 0.99) / 1e3;
+	out->rtt_us.max = (double)rtt->max_ns / 1e3;
 }
 
 /* Called before the QP's statistics are freed. */
@@ -159,8 +164,11 @@ static void write_qp(struct ccs_json *j, const struct qp_record *f)
 	write_configured(j, f);
 	ccs_json_uint(j, "rtt_unrecorded", f->unrecorded);
 	ccs_json_object(j, "rtt_us");
-	for (unsigned i = 0; i < sizeof(quantiles) / sizeof(quantiles[0]); i++)
-		ccs_json_num(j, quantiles[i].name, f->rtt_us[i]);
+	ccs_json_num(j, "min", f->rtt_us.min);
+	ccs_json_num(j, "p50", f->rtt_us.p50);
+	ccs_json_num(j, "p90", f->rtt_us.p90);
+	ccs_json_num(j, "p99", f->rtt_us.p99);
+	ccs_json_num(j, "max", f->rtt_us.max);
 	ccs_json_end(j);
 	write_algorithm(j, &f->cc);
 	ccs_json_end(j);

@@ -81,24 +81,17 @@ static void apply_attr(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 		qp->flow.rtt.loss_us = ccs_flow_loss_us(attr->timeout, ccs_tick_us());
 }
 
-static bool pause_emission(struct qp *qp)
+/* Change the flow's state if it is `from`. Returns whether it was. */
+static bool change_flow(struct qp *qp, enum ccs_flow_state from, enum ccs_flow_state to)
 {
-	bool was_running;
+	bool changed;
 
 	ccs_lock(&qp->lock);
-	was_running = qp->flow.state == CCS_FLOW_RUN;
-	if (was_running)
-		ccs_flow_set_state(&qp->flow, CCS_FLOW_SQD);
+	changed = qp->flow.state == from;
+	if (changed)
+		ccs_flow_set_state(&qp->flow, to);
 	ccs_unlock(&qp->lock);
-	return was_running;
-}
-
-static void resume_emission(struct qp *qp)
-{
-	ccs_lock(&qp->lock);
-	if (qp->flow.state == CCS_FLOW_SQD)
-		ccs_flow_set_state(&qp->flow, CCS_FLOW_RUN);
-	ccs_unlock(&qp->lock);
+	return changed;
 }
 
 /* Stop emitting, or continue. */
@@ -198,7 +191,7 @@ static int modify_state(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 	const struct ccs_policy *policy = mask & IBV_QP_AV ? ccs_policy_lookup(&subject) : NULL;
 	/* Deferred WRs count as not started, so stop before the device reports SQ drained. */
 	const bool held = (mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_SQD &&
-			  pause_emission(qp);
+			  change_flow(qp, CCS_FLOW_RUN, CCS_FLOW_SQD);
 	const int rc = ccs_traffic_class_modify(qp, policy, attr, mask);
 	uint64_t now_ns = CCS_TIME_UNKNOWN;
 	bool may_wait;
@@ -208,7 +201,7 @@ static int modify_state(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 		const int err = errno;
 
 		if (held)
-			resume_emission(qp);
+			change_flow(qp, CCS_FLOW_SQD, CCS_FLOW_RUN);
 		errno = err;
 		return rc;
 	}
