@@ -10,7 +10,7 @@ overhead() {
 
 @test "every mode, number of threads, of queue pairs and of WRs a post" {
 	overhead --json >"$BATS_TEST_TMPDIR/out"
-	jq -e '.rows | length == 57' "$BATS_TEST_TMPDIR/out"
+	jq -e '.rows | length == 63' "$BATS_TEST_TMPDIR/out"
 	jq -e '[.rows[] | select(.kind | test("^[0-9]+$")) | [.mode, .threads, .qps, .list]] ==
 		[["off", "observe", "enforce"][] as $m | [1, 8][] as $t | [1, 10000][] as $q |
 		 [1, 32][] as $l | [$m, $t, $q, $l]]' "$BATS_TEST_TMPDIR/out"
@@ -25,14 +25,14 @@ overhead() {
 @test "some modes, as a table" {
 	run overhead --modes off,enforce
 	[ "$status" -eq 0 ]
-	[ "${#lines[@]}" -eq 40 ]
-	[ "$(grep -c '^enforce ' <<<"$output")" -eq 19 ]
+	[ "${#lines[@]}" -eq 44 ]
+	[ "$(grep -c '^enforce ' <<<"$output")" -eq 21 ]
 }
 
 # One thread posts then, and another polls.
 @test "a gate that closes loses no completion of the device that does nothing" {
 	CCSHIM_CC=fixed:rate=200Mbit overhead --modes enforce >"$BATS_TEST_TMPDIR/out"
-	[ "$(grep -c '^enforce ' "$BATS_TEST_TMPDIR/out")" -eq 19 ]
+	[ "$(grep -c '^enforce ' "$BATS_TEST_TMPDIR/out")" -eq 21 ]
 }
 
 @test "what it does not know it refuses" {
@@ -47,7 +47,8 @@ overhead() {
 	jq -e '[.rows[] | [.aim_ns, .aim_instructions]] ==
 		[[20, 250], [6, 250], [45, 250], [null, 250], [20, 250], [6, 250], [45, 250],
 		 [null, 250], [5, null], [5, null], [5, null], [5, null], [250, null], [20, 250],
-		 [null, null], [null, 250], [20, 250], [20, 250], [null, 600]]' \
+		 [null, null], [null, 250], [20, 250], [20, 250], [null, 600],
+		 [null, 600], [null, 600]]' \
 		"$BATS_TEST_TMPDIR/out"
 }
 
