@@ -352,6 +352,7 @@ static const char *const sample[] = {
 	"alltoall 6x5 10g", "ring 6 10g jitter 10us", "ring 6 10g send 64k", "incast 1 10g +16",
 	"incast 6 1g queue 4m slow 250m", "incast 4 500m loss 0.1%", "incast 8 10g jitter 20us",
 	"incast 4 1g queue 1m rival 1", "collective halving 8 100g 1m 1ms",
+	"collective halving 8 100g 25m 10ms", "collective halving 32 10g 1m 1ms",
 	"collective ring 8 100g 1m 100ms", "kv 16 beside 4 100g",
 };
 

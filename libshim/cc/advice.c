@@ -13,9 +13,10 @@
 #define ALONE_SPANS 16       /* time after which the port of such a flow is free, spans */
 #define UNUSED 0.5           /* flows in effect below which all have paused */
 #define SETTLE 0.25          /* shortest time to measure after a cut or a pause, in spans */
+#define PROBE 0.92           /* share of the capacity at which a flow alone leaves the port unfilled */
 #define CUTS_MOST 8          /* consecutive cuts that accelerate */
-#define CUTS_BLIND 2         /* cuts without regard to the hosts' count of flows */
-#define HALVE 0.5            /* limit of a later cut by that count */
+#define CUTS_SMALL 4         /* consecutive cuts of a bound port before its rate is halved */
+#define HALVE 0.5            /* largest cut */
 #define FLOOR 0.45           /* smallest rate, as a share of an equal share by that count */
 #define UNCOUNTED 1000       /* number of flows for the floor where flows are not counted */
 #define GRAIN 4096.0         /* default of port->grain */
@@ -158,19 +159,22 @@ static double count(struct ccs_advice *a, const struct ccs_advice_port *port,
 }
 
 /*
- * If the queue is not visible, a full port may have any load. So the rate falls faster with each
- * cut that had no effect in its time. Many flows that begin at once may have several times the
- * port's capacity: from the third cut, a rate above the counted flows' equal share is halved.
+ * If the queue is not visible, a full port may have any load. A search begins with a rate at which
+ * a single flow has drained its queue in its host after a record. If the port remains full, the
+ * rate is halved, but not below an equal share of the flows that hosts count.
  */
 static double cut(struct ccs_advice *a, const struct ccs_advice_port *port)
 {
+	const double counted = port->flows ? ETA * port->capacity / port->flows : 0;
 	double rate = a->rate;
 
-	a->saturated += a->saturated < CUTS_MOST;
-	for (unsigned i = 0; i < a->saturated; i++)
+	a->cuts += a->cuts < CUTS_MOST;
+	for (unsigned i = 0; i < a->cuts; i++)
 		rate *= ETA;
-	if (a->saturated > CUTS_BLIND && port->flows)
-		rate = ccs_min(rate, ccs_max(HALVE * a->rate, ETA * port->capacity / port->flows));
+	if (a->searching && a->cuts == 1)
+		rate = PROBE * port->capacity;
+	else if (a->searching || a->cuts > CUTS_SMALL)
+		rate = ccs_min(rate, ccs_max(HALVE * a->rate, counted));
 	a->cut_ns = (double)port->now_ns + effect_ns(a, port);
 	return rate;
 }
@@ -267,7 +271,7 @@ static double answer_alone(struct ccs_advice *a, const struct ccs_advice_port *p
 /* The flows' own control shares the port until it is full. */
 static double answer_free(struct ccs_advice *a, const struct ccs_advice_port *port)
 {
-	a->saturated = 0;
+	a->cuts = 0;
 	a->alone_ns = 0;
 	a->searching = a->load > OVERLOAD;
 	return a->searching ? cut(a, port) : port->capacity;
@@ -285,18 +289,18 @@ static double answer(struct ccs_advice *a, const struct ccs_advice_port *port,
 	const double settle_ns = SETTLE * span_ns(port);
 
 	if (port->flows == 1) {
-		a->saturated = 0;
+		a->cuts = 0;
 		return port->capacity;
 	}
 	if (a->rate >= FREE * port->capacity)
 		return answer_free(a, port);
 	if (has_begun(a, port, settle_ns))
 		return a->flows > 0 ? ccs_min(a->rate, share) : a->rate;
-	if (a->saturated && seen_ns < settle_ns)
+	if (a->cuts && seen_ns < settle_ns)
 		return ccs_min(a->rate, share);
 	if (a->searching ? a->load > SEARCHED : !port->sees_queue && a->load > OVERLOAD)
 		return ccs_min(cut(a, port), share);
-	a->saturated = 0;
+	a->cuts = 0;
 	a->searching = false;
 	if (a->flows < ALONE)
 		return answer_alone(a, port);

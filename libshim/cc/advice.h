@@ -50,7 +50,7 @@ struct ccs_advice {
 	uint64_t allowed_ns;
 	double flows;                    /* flows in effect */
 	double load;                     /* arrivals relative to the capacity at the last reading */
-	unsigned saturated;              /* consecutive cuts of a full port */
+	unsigned cuts;                   /* consecutive cuts of a full port */
 	double cut_ns;                   /* time at which the last cut takes effect */
 	double begun_ns;                 /* first record with flows after a pause */
 	double alone_ns;                 /* start of the time in which a single flow is active; 0: more are */

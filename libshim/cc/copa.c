@@ -52,7 +52,7 @@ static const struct ccs_cc_param params[NPARAMS] = {
 #define VARIATION_SAMPLES 32     /* RTTs before the first estimate of the variation */
 #define VARIATION_PERIOD 16      /* RTTs in a period of the least variation */
 #define VARIATION_DECAY (1 / 4096.0) /* per acknowledgement at a full port */
-#define BOUND 0.99               /* advice below this share of the port's capacity is a bound */
+#define FULL 0.99                /* advice below this share of the capacity shows a full port */
 #define ELSEWHERE 0.5            /* share of the bound below which another link limits the flow */
 #define BOUND_QUEUE 4            /* segment times in the window of the bound, besides the base RTT */
 #define DRAIN_SHARE 0.02         /* largest reduction while a queue does not drain, as a share */
@@ -79,7 +79,7 @@ struct copa {
 	double effect_us;            /* time at which the last decision has taken effect */
 	double resumed_us;           /* end of the last pause */
 	double lost_us;              /* last loss; 0: no loss within FORGET_US */
-	double advised;              /* bit/s; 0: no advice */
+	double bound;                /* upper limit of the rate, bit/s of payload; 0: no advice */
 	double spread;               /* factor of the bound */
 	double load;                 /* of the nearest measured port, between its last two records */
 	uint64_t record_ns, record_bytes; /* its last record */
@@ -88,7 +88,7 @@ struct copa {
 	struct ccs_jitter rtts;      /* these RTTs */
 	unsigned far_rtts;           /* consecutive RTTs in which the target was far above */
 	unsigned jitter_samples;
-	bool bound;                  /* the advice is less than the port's capacity */
+	bool full;                   /* the advice is less than the port's capacity */
 	bool startup;                /* until the window reaches the target for the first time */
 	bool paused;                 /* in a drain */
 	bool measure_next;           /* the first RTT after a drain is due */
@@ -173,8 +173,8 @@ static void set_outputs(struct ccs_cc *cc, struct copa *c)
 {
 	double rate = c->startup ? cc->path.line_rate : delay_rate(cc, c);
 
-	if (c->bound)
-		rate = ccs_min(rate, c->advised * c->spread);
+	if (c->bound > 0)
+		rate = ccs_min(rate, c->bound * c->spread);
 	cc->out.window = (c->cwnd + 1) * cc->path.segment;
 	cc->out.rate = ccs_min(ccs_max(rate, cc->param[MIN_RATE]), cc->path.line_rate);
 	if (c->paused)
@@ -187,14 +187,14 @@ static double bound_cwnd(const struct ccs_cc *cc, const struct copa *c)
 	const double us = base_us(cc, c) + jitter_us(cc, c) + c->held_us +
 			  BOUND_QUEUE * ccs_cc_segment_us(&cc->path, cc->path.segment);
 
-	return c->advised * us / 8e6 / cc->path.segment + 1;
+	return c->bound * us / 8e6 / cc->path.segment + 1;
 }
 
 static void set_cwnd(struct ccs_cc *cc, struct copa *c, double cwnd)
 {
 	const double least = cc->param[MIN_RATE] * pacing_rtt_us(cc, c) / 8e6;
 
-	if (c->bound)
+	if (c->bound > 0)
 		cwnd = ccs_min(cwnd, bound_cwnd(cc, c));
 	c->cwnd = ccs_max(ccs_min(cwnd, max_cwnd(cc, c)), least / cc->path.segment);
 	set_outputs(cc, c);
@@ -226,7 +226,7 @@ static double host_delay_us(const struct ccs_cc *cc, const struct copa *c)
  */
 static bool has_queue(const struct ccs_cc *cc, const struct copa *c)
 {
-	if (c->bound && delay_rate(cc, c) > ELSEWHERE * c->advised)
+	if (c->bound > 0 && delay_rate(cc, c) > ELSEWHERE * c->bound)
 		return false;
 	return c->queue_us + jitter_us(cc, c) > 1.5 * line_us(cc);
 }
@@ -348,11 +348,11 @@ static void update_average(const struct ccs_cc *cc, struct copa *c, double now_u
  */
 static void learn_variation(const struct ccs_cc *cc, struct copa *c, double rtt_us, double now_us)
 {
-	if (c->bound || c->load >= BUSY) {
+	if (c->full || c->load >= BUSY) {
 		c->variation_us *= 1 - VARIATION_DECAY;
 		return;
 	}
-	if (c->advised == 0 || c->lost_us > 0 || now_us < c->resumed_us + REFILL_RTTS * c->srtt_us)
+	if (c->bound == 0 || c->lost_us > 0 || now_us < c->resumed_us + REFILL_RTTS * c->srtt_us)
 		return;
 	ccs_jitter_add(&c->rtts, rtt_us);
 	if (c->rtts.samples < VARIATION_SAMPLES)
@@ -445,7 +445,7 @@ static void step(struct ccs_cc *cc, struct copa *c, const struct ccs_cc_ack *ack
 static double drain_share(const struct ccs_cc *cc, const struct copa *c, double waited_us)
 {
 	const double segment_us = ccs_cc_segment_us(&cc->path, cc->path.segment);
-	const double flows = 8e6 * cc->path.segment / segment_us / c->advised;
+	const double flows = 8e6 * cc->path.segment / segment_us / c->bound;
 	const double excess_us = waited_us - CCS_CHANCE_P99 * sqrt(flows) * segment_us;
 
 	if (flows * segment_us < base_us(cc, c) || excess_us <= 0)
@@ -463,7 +463,7 @@ static void set_spread(const struct ccs_cc *cc, struct copa *c, double rtt_us)
 	const double segments = waited / ccs_cc_segment_us(&cc->path, cc->path.segment);
 
 	c->spread = 1 + SPREAD * (1 - 2 * ccs_min(ccs_max(segments, 0), 1)) -
-		    (c->bound ? drain_share(cc, c, waited) : 0);
+		    (c->bound > 0 ? drain_share(cc, c, waited) : 0);
 }
 
 /* After a restart of the agent, time and counter may be smaller: the next record is measured. */
@@ -485,14 +485,15 @@ static void measure_port(struct ccs_cc *cc, struct copa *c, const struct ccs_cc_
 static void take_advice(struct ccs_cc *cc, struct copa *c, const struct ccs_cc_ack *ack)
 {
 	double capacity = ccs_cc_bottleneck(&cc->path);
-	const double advised = cc->ops->needs & CCS_NEEDS_ADVICE ? ack->advised_rate : 0;
+	const double payload = cc->path.payload_share > 0 ? cc->path.payload_share : 1;
+	const double advised = cc->ops->needs & CCS_NEEDS_ADVICE ? payload * ack->advised_rate : 0;
 
-	if (advised == c->advised)
+	if (advised == c->bound)
 		return;
 	for (unsigned i = 0; i < ack->nhops; i++)
 		capacity = ccs_min(capacity, ack->hops[i].capacity);
-	c->advised = advised;
-	c->bound = c->advised > 0 && c->advised < BOUND * capacity;
+	c->bound = advised;
+	c->full = advised > 0 && advised < FULL * payload * capacity;
 	set_cwnd(cc, c, c->cwnd);
 }
 
@@ -559,8 +560,8 @@ static unsigned observe(const struct ccs_cc *cc, struct ccs_cc_obs *obs, unsigne
 		{ "jitter_us", jitter_us(cc, c), NULL },
 		{ "held_us", c->held_us, NULL },
 		{ "velocity", c->velocity, NULL },
-		{ "advised_rate", c->advised, NULL },
-		{ "phase", 0, c->paused ? "drain" : c->bound ? "bound" : "steady" },
+		{ "advised_rate", c->bound, NULL },
+		{ "phase", 0, c->paused ? "drain" : c->full ? "bound" : "steady" },
 	};
 
 	return ccs_cc_observed(obs, max, all, sizeof(all) / sizeof(*all));

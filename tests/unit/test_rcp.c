@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests rcp: copa below an advised bound, which is in force at a full port only. */
+/* Tests rcp: copa below an advised bound, which is the port's capacity while it is not full. */
 #include "test.h"
 
 #include "algorithm.h"
@@ -44,26 +44,40 @@ static double run(struct ccs_cc *cc, double now_us, double us, struct input in)
 	return now_us;
 }
 
-static void without_a_bound_it_is_copa(void **state)
+static void without_advice_it_is_copa(void **state)
 {
-	static const double advised[] = { 0, PORT, LINE };
+	static struct ccs_cc_spec copa_spec;
+	struct ccs_cc rcp, copa;
 
-	for (unsigned i = 0; i < sizeof(advised) / sizeof(*advised); i++) {
-		static struct ccs_cc_spec copa_spec;
-		struct ccs_cc rcp, copa;
+	start(&rcp, "rcp", &path);
+	copa_spec = parse("copa");
+	ccs_cc_start(&copa, &copa_spec, &path);
+	for (double now = 1; now < 20e3; now += RTT) {
+		const struct input in = { RTT + (now > 5e3 ? 300 : 0), 0, 1 };
 
-		start(&rcp, "rcp", &path);
-		copa_spec = parse("copa");
-		ccs_cc_start(&copa, &copa_spec, &path);
-		for (double now = 1; now < 20e3; now += RTT) {
-			const struct input in = { RTT + (now > 5e3 ? 300 : 0), advised[i], 1 };
-
-			ack(&rcp, now, in);
-			ack(&copa, now, in);
-			assert_float_equal(rcp.out.rate, copa.out.rate, 1e-6);
-			assert_float_equal(rcp.out.window, copa.out.window, 1e-6);
-		}
+		ack(&rcp, now, in);
+		ack(&copa, now, in);
+		assert_float_equal(rcp.out.rate, copa.out.rate, 1e-6);
+		assert_float_equal(rcp.out.window, copa.out.window, 1e-6);
 	}
+}
+
+/* Agents count packets with their headers. */
+static void the_bound_is_the_payload_of_the_advice(void **state)
+{
+	static const double mtus[] = { 256, 1024, 4096 };
+
+	for (unsigned i = 0; i < 3; i++)
+		for (double advised = PORT / 8; advised <= PORT; advised *= 2) {
+			struct ccs_cc_path headers = path;
+			struct ccs_cc cc;
+
+			headers.payload_share = mtus[i] / (mtus[i] + 58);
+			start(&cc, "rcp", &headers);
+			run(&cc, 1, 20e3, (struct input){ RTT, advised, 1 });
+			assert_float_equal(cc.out.rate, headers.payload_share * advised * (1 + SPREAD),
+					   1e-6 * PORT);
+		}
 }
 
 static void copa_obeys_no_advice(void **state)
@@ -152,14 +166,14 @@ static bool pauses(struct ccs_cc *cc, double *now_us, struct input in)
 	return paused;
 }
 
-/* Pauses at a bound port would look like fewer flows. */
+/* Pauses would look like fewer flows. */
 static void a_flow_that_sends_most_of_its_bound_does_not_pause(void **state)
 {
 	double now_us = 0;
 	struct ccs_cc cc;
 
 	start(&cc, "rcp", &path);
-	assert_true(pauses(&cc, &now_us, (struct input){ RTT + SER, PORT, 1 }));
+	assert_false(pauses(&cc, &now_us, (struct input){ RTT + SER, PORT, 1 }));
 	assert_false(pauses(&cc, &now_us, (struct input){ RTT + SER, PORT / 2, 1 }));
 	assert_true(pauses(&cc, &now_us, (struct input){ RTT + 10 * SER, PORT / 2, 1 }));
 }
@@ -252,7 +266,8 @@ static void a_record_with_an_earlier_time_or_no_capacity_is_no_measurement(void 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(without_a_bound_it_is_copa),
+		cmocka_unit_test(without_advice_it_is_copa),
+		cmocka_unit_test(the_bound_is_the_payload_of_the_advice),
 		cmocka_unit_test(copa_obeys_no_advice),
 		cmocka_unit_test(the_rate_of_an_uncongested_flow_is_the_bound),
 		cmocka_unit_test(the_window_of_a_bound_flow_leaves_room_for_few_segments),

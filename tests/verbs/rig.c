@@ -204,7 +204,8 @@ void rig_to_rts(struct rig *r, struct ibv_qp *qp, uint32_t dest)
 	assert_int_equal(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX |
 				       IBV_QP_ACCESS_FLAGS), 0);
 	attr = (struct ibv_qp_attr){ .qp_state = IBV_QPS_RTR, .dest_qp_num = dest,
-				     .path_mtu = IBV_MTU_4096, .max_dest_rd_atomic = 16 };
+				     .path_mtu = r->conf.path_mtu ? r->conf.path_mtu : IBV_MTU_4096,
+				     .max_dest_rd_atomic = 16 };
 	attr.ah_attr.is_global = 1;
 	attr.ah_attr.port_num = 1;
 	assert_int_equal(ibv_query_gid(r->ctx, 1, 1, &attr.ah_attr.grh.dgid), 0);

@@ -75,6 +75,7 @@ static void start(struct sim *s, struct flow *f)
 	h->flags = CCS_WR_SIGNALED | (f->spec->verb == FAB_SEND ? 0 : CCS_WR_SPLIT);
 	f->shim->requester = f->port_back;
 	shim_init(h, &conf, algorithm_of(s, f->spec->priority), WRS, SEGMENTS, s->now);
+	h->flow.cc.path.payload_share = path.payload_share;
 	if (s->conf->rto_us > 0)
 		h->flow.rtt.loss_us = (float)s->conf->rto_us;
 	pump(s, f);

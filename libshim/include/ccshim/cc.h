@@ -59,6 +59,7 @@ struct ccs_cc_path {
 	unsigned flows;              /* flows of this host on the port, >= 1 */
 	double bottleneck_rate;      /* capacity of the slowest known link, bit/s; 0: line_rate */
 	double epoch_us;             /* UTC at the algorithm's time 0, modulo a power of two */
+	double payload_share;        /* payload of a full packet by its length on the line; 0: unknown */
 };
 
 /* A telemetry record of a link on the path (an INT record): its counters at ts_ns. */

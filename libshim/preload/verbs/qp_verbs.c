@@ -51,6 +51,14 @@ static void enter_state(struct qp *qp, const struct ibv_qp_attr *attr)
 	}
 }
 
+/* Of a full packet of RoCE v2: Ethernet, IPv4, UDP, BTH and ICRC. */
+static double payload_share(enum ibv_mtu mtu)
+{
+	const double payload = 128 << mtu, header = 14 + 20 + 8 + 12 + 4;
+
+	return payload / (payload + header);
+}
+
 static void apply_attr(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 {
 	if ((mask & IBV_QP_PORT) && attr->port_num != qp->attr.port) {
@@ -64,6 +72,8 @@ static void apply_attr(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 		if (ccs_trace_on)
 			ccs_trace_peer(qp->qp_num, qp->peer.gid);
 	}
+	if (mask & IBV_QP_PATH_MTU)
+		qp->flow.cc.path.payload_share = payload_share(attr->path_mtu);
 	/* READs above the peer's limit would stall the WQEs that follow them. */
 	if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) && attr->max_rd_atomic)
 		qp->flow.reads.max = attr->max_rd_atomic;
