@@ -305,18 +305,26 @@ void ccs_flow_cc_on_ack(struct ccs_flow *f, double rtt_us, double nic_wait_us, d
 }
 
 /*
- * Advice is an acknowledgement of 0 bytes without an RTT. A share of a port is the rate that slow
- * start searches for, once the agent has seen that the flow sends.
+ * Advice is an acknowledgement of 0 bytes without an RTT. A share of a full port is the rate that slow
+ * start searches for, once the agent has seen that the flow sends. Flows that begin together there
+ * would stay in phase, so each waits for a random part of a gap. At a free port slow start goes on
+ * with a second segment: with one, the link would be idle while its completion is on its way.
  */
 void ccs_flow_advise(struct ccs_flow *f, uint64_t now_ns)
 {
+	const bool begins = f->ramp.ramping && f->sent, bound = ccs_flow_is_bound(f);
+	struct ccs_slow_start *s = &f->rtt.slow_start;
+
 	if (!(f->cc.ops->needs & CCS_NEEDS_ADVICE))
 		return;
-	if (f->ramp.ramping && f->sent && ccs_flow_is_bound(f)) {
-		ccs_slow_start_end(&f->rtt.slow_start, (double)f->gate.max_inflight);
-		ccs_rtt_copy_slow_start(f);
-	}
+	if (begins && bound)
+		ccs_slow_start_end(s, (double)f->gate.max_inflight);
+	else if (begins)
+		s->window = ccs_max(s->window, ccs_min(2 * f->cc.path.segment, (double)f->gate.max_inflight));
+	ccs_rtt_copy_slow_start(f);
 	ccs_flow_cc_on_ack(f, 0, 0, 0, now_ns);
+	if (begins && bound)
+		ccs_pacing_charge_random(&f->gate.pacing, f->segments.len, false, now_ns);
 }
 
 void ccs_flow_cc_on_loss(struct ccs_flow *f, uint64_t now_ns)

@@ -350,6 +350,17 @@ static uint64_t time_of(uint64_t *now_ns, ccs_flow_clock *clock)
 }
 
 /*
+ * Whether the segment measures the path, and the next is to leave at a random time. A flow that
+ * begins with advice waits for its completion only: the advice, which comes at the same time, shows
+ * whether other flows begin as well (ccs_flow_advise()).
+ */
+static bool is_charged_random(const struct ccs_flow *f, const struct ccs_seg *seg)
+{
+	return !seg->last && seg->len < f->segments.split_len &&
+	       (f->sent || !(f->cc.ops->needs & CCS_NEEDS_ADVICE));
+}
+
+/*
  * The segment is timed: charge it to pacing, and report it to the algorithm. A flow may make up for
  * a burst at line rate, where its NIC bounds the burst, and where the host was late to release a
  * segment that waited for its release time alone. The window bounds both.
@@ -359,7 +370,7 @@ static void time_segment(struct ccs_flow *f, struct ccs_seg *seg, uint64_t now_n
 	const bool at_line_rate = ccs_flow_at_line_rate(f), burst = at_line_rate || f->paced;
 	const uint64_t before = at_line_rate ? 0 : uncharged_bytes(f);
 
-	if (!seg->last && seg->len < f->segments.split_len)
+	if (is_charged_random(f, seg))
 		ccs_pacing_charge_random(&f->gate.pacing, f->segments.len, burst, now_ns);
 	else
 		ccs_pacing_charge(&f->gate.pacing, before + seg->len, full_len(f, seg), burst,

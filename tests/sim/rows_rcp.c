@@ -21,7 +21,8 @@
 	.end_us = 60 * ROUND(rate_, n, n, size, base) + 20e3, \
 	.warm_us = 15 * ROUND(rate_, n, n, size, base) + 5e3
 
-#define WITHIN(jain, q_kb) { { UTIL, 93, 100.1 }, { JAIN, jain, 1 }, { Q_P99, 0, q_kb } }
+/* A segment more in the measured time is .16 % at 100 Mb/s. */
+#define WITHIN(jain, q_kb) { { UTIL, 93, 100.3 }, { JAIN, jain, 1 }, { Q_P99, 0, q_kb } }
 #define FAIR(n, size, jain) WITHIN(jain, (2 * (n) + 2) * (size) / 1e3)
 #define BOUNDS(n, size) FAIR(n, size, 0.98)
 

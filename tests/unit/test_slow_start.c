@@ -207,6 +207,85 @@ static void the_first_queue_ends_slow_start(void **state)
 	check_first_queue_beyond(100);
 }
 
+enum { LEN = 4096 };
+
+/* A new flow with advice, whose small first segment is in flight. */
+static void begin_advised(struct ccs_flow *f, struct ccs_telemetry *t, uint64_t seed, uint64_t now)
+{
+	static struct ccs_cc_ops ops;
+	struct ccs_flow_config conf = flow_config(LEN);
+	uint64_t n;
+
+	conf.base_rtt_us = 0;
+	conf.seed = seed;
+	spy_rate = INFINITY;
+	spy_window = 2 * LEN;
+	open_flow(f, &conf, 16, 144, now);
+	ops = spy;
+	ops.needs |= CCS_NEEDS_ADVICE;
+	f->cc.ops = &ops;
+	*t = (struct ccs_telemetry){ .advised_rate = conf.line_rate };
+	f->events.telemetry = t;
+	ccs_flow_accept(f, 1 << 20, CCS_WR_SPLIT | CCS_WR_SIGNALED);
+	ccs_flow_advise(f, now);
+	assert_true(f->ramp.ramping); /* the agent does not know yet that the flow sends */
+	assert_int_equal(flow_next(f, now, &n)->len, 256);
+	assert_null(flow_next(f, now, &n));
+}
+
+static void advice_of_a_free_port_allows_a_second_segment(void **state)
+{
+	const uint64_t now = 1000000, then = now + 25000;
+	struct ccs_telemetry t;
+	struct ccs_flow f;
+	uint64_t n;
+
+	begin_advised(&f, &t, 1, now);
+	ccs_flow_advise(&f, then);
+	assert_true(f.ramp.ramping);
+	complete_up_to(&f, 0, then);
+	assert_non_null(flow_next(&f, then, &n)); /* it does not wait for pacing */
+	assert_non_null(flow_next(&f, then + 2 * LEN, &n));
+	assert_int_equal(f.inflight, 2 * LEN);
+	ccs_flow_destroy(&f);
+}
+
+/* The time of a flow's first data after advice of a port's share, ns from the advice. */
+static uint64_t first_data_ns(uint64_t seed, double share)
+{
+	const uint64_t now = 1000000, then = now + 25000;
+	struct ccs_telemetry t;
+	struct ccs_flow f;
+	uint64_t due;
+
+	begin_advised(&f, &t, seed, now);
+	t.advised_rate = share;
+	f.cc.out.rate = share; /* as an algorithm does that follows the advice */
+	ccs_flow_advise(&f, then);
+	assert_false(f.ramp.ramping);
+	complete_up_to(&f, 0, then);
+	due = ccs_flow_wait(&f, then);
+	ccs_flow_destroy(&f);
+	return due > then ? due - then : 0;
+}
+
+/* Flows that begin together at a full port are spread over the time between two segments of a flow. */
+static void flows_of_a_full_port_begin_at_random_times(void **state)
+{
+	const double share = 8e9 / 32;
+	const uint64_t gap = 32 * LEN;
+	unsigned halves[2] = { 0, 0 };
+
+	for (uint64_t i = 1; i <= 64; i++) {
+		const uint64_t ns = first_data_ns(i * 0x9e3779b97f4a7c15ull, share);
+
+		assert_in_range(ns, 0, gap + gap / 4);
+		halves[ns > gap / 2]++;
+	}
+	assert_in_range(halves[0], 16, 48);
+	assert_int_equal(halves[0] + halves[1], 64);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -218,6 +297,8 @@ int main(void)
 		cmocka_unit_test(a_host_pause_does_not_end_slow_start),
 		cmocka_unit_test(a_flow_ramps_up_while_the_path_is_idle),
 		cmocka_unit_test(the_first_queue_ends_slow_start),
+		cmocka_unit_test(advice_of_a_free_port_allows_a_second_segment),
+		cmocka_unit_test(flows_of_a_full_port_begin_at_random_times),
 	};
 
 	return cmocka_run_group_tests_name("slow start", tests, NULL, NULL);
