@@ -253,18 +253,22 @@ static bool become_idle(struct cq *cq)
 	return true;
 }
 
-/* No WQE is in flight, so no lock is needed. spinning: as for ccs_pacer_thread_after_poll(). */
-static inline int poll_idle(struct cq *cq, int n, struct ibv_wc *wc, bool spinning)
+/*
+ * No WQE is in flight. The lock is held nevertheless: exit() in a signal handler must find that this
+ * thread may hold locks of the provider.
+ */
+static int poll_idle(struct cq *cq, int n, struct ibv_wc *wc)
 {
-	const int got = cq->ctx->real.poll_cq(cq->app, n, wc);
+	const int got = poll_app(cq, n, wc);
+	bool spinning;
 
-	if (__builtin_expect(got > 0, 0)) {
-		ccs_lock(&cq->lock);
+	if (__builtin_expect(got, 0))
 		return end_with_received(cq, got, n, wc);
-	}
+	spinning = ccs_poll_count_idle(cq, true);
+	ccs_unlock(&cq->lock);
 	ccs_mailbox_poll();
 	ccs_pacer_thread_after_poll(cq, CCS_TIME_UNKNOWN, spinning);
-	return got;
+	return 0;
 }
 
 /* Deliver a completion that was polled alone. Returns whether it is a whole WR's success. */
@@ -315,15 +319,11 @@ static __attribute__((noinline)) int poll_in_turn(struct cq *cq, int n, struct i
 {
 	const uint64_t before_ns = cq->polled_ns;
 	struct shadow *s;
-	bool spinning;
 	int got;
 
 	s = cq->recent = fast_shadow(cq);
-	if (s && !ccs_shadow_is_active(s) && become_idle(cq)) {
-		spinning = ccs_poll_count_idle(cq, true);
-		ccs_unlock(&cq->lock);
-		return poll_idle(cq, n, wc, spinning);
-	}
+	if (s && !ccs_shadow_is_active(s) && become_idle(cq))
+		return poll_idle(cq, n, wc);
 	if (!s)
 		return poll_and_unlock(cq, n, wc);
 	cq->polled_ns = CCS_TIME_UNKNOWN;
@@ -349,12 +349,10 @@ static __attribute__((noinline)) int poll_any(struct cq *cq, int n, struct ibv_w
 {
 	if (n <= 0 || ccs_cq_is_plain(cq))
 		return cq->ctx->real.poll_cq(cq->app, n, wc);
-	if (ccs_cq_kind(cq) == CCS_POLLS_IDLE && !ccs_pacer_thread_is_waiting())
-		return poll_idle(cq, n, wc, false);
 	if (cq->ex)
 		ccs_cq_ex_lock(cq);
 	ccs_lock(&cq->lock);
-	return poll_slowly(cq, n, wc);
+	return ccs_cq_kind(cq) == CCS_POLLS_IDLE ? poll_idle(cq, n, wc) : poll_slowly(cq, n, wc);
 }
 
 /* Whether a poll of s may have to do more than deliver completions of whole WRs. */
