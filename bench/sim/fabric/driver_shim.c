@@ -112,7 +112,8 @@ static void start(struct sim *s, struct flow *f)
 	if (ccs_flow_init(&h->flow, &conf, algorithm_of(s, f->spec->priority),
 			  l->entries ? l->entries : WRS, l->device_entries ? l->device_entries : SEGMENTS, now_ns(s)))
 		mem_checked(NULL);
-	h->flow.cc.path.payload_share = path.payload_share;
+	h->flow.cc.path.payload_share = (double)s->conf->wire.payload /
+					(s->conf->wire.payload + s->conf->wire.header);
 	if (s->conf->rto_us > 0)
 		h->flow.rtt.loss_us = (float)s->conf->rto_us;
 	if (l->reads)

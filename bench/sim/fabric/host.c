@@ -320,8 +320,6 @@ struct ccs_cc_path flow_path(const struct sim *s, const struct flow *f)
 		.line_rate = 8e12 / s->port[f->port].ps_per_byte,
 		.segment = l->segment ? l->segment : s->conf->wire.payload,
 		.base_rtt_us = s->conf->base_rtt_us > 0 ? s->conf->base_rtt_us : f->base_us,
-		.payload_share = (double)s->conf->wire.payload /
-				 (s->conf->wire.payload + s->conf->wire.header),
 		.rtt_jitter_us = l->rtt_jitter_us, .flows = l->flows ? l->flows : 1,
 		.bottleneck_rate = l->bottleneck,
 	};
