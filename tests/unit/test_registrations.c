@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "seed.h"
 #include "feedback/registrations.h"
@@ -23,7 +24,8 @@ static int open_book(void **state)
 {
 	struct fixture *x = calloc(1, sizeof(*x));
 
-	x->page = calloc(1, sizeof(*x->page));
+	x->page = mmap(NULL, sizeof(*x->page), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(x->page, MAP_FAILED);
 	x->now = 1000 * S;
 	*state = x;
 	return ccs_reg_init(&x->book, x->page);
@@ -34,7 +36,7 @@ static int close_book(void **state)
 	struct fixture *x = *state;
 
 	free(x->book.entry);
-	free(x->page);
+	munmap(x->page, sizeof(*x->page));
 	free(x);
 	return 0;
 }
