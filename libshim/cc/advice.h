@@ -6,8 +6,8 @@
  * Kobayashi, Zhang-Shen, McKeown: Processor Sharing Flows in the Internet, IWQoS 2005). The caller
  * reads the port's counters and sends the advised rate to all senders.
  *
- * While the port is not full, the rate is its capacity C, which bounds no flow. When it is full, the
- * rate falls until it limits the flows. Then the controller measures the number of flows in effect: the
+ * While the port is not full, the rate is its capacity C, and delay controls the flows. When it is full,
+ * the rate falls until it limits the flows. Then the controller measures the number of flows in effect: the
  * bytes that arrived, divided by the bytes that one flow may have sent at the rates in force when
  * they left. The advised rate is eta * C divided by that number. The number does not depend on
  * earlier changes of the rate, so the loop cannot oscillate. A flow that its application limits counts in proportion

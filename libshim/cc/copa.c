@@ -11,9 +11,9 @@
  *  - Steps are shorter, and a window of more than twice the target falls at once (judge_distance()).
  *  - The rate follows an average of the RTT (pacing_rtt_us()).
  *
- * The agent of a receiver advises the capacity of its port while the port has no queue, and a share
- * of it when it is full (cc/advice.h). Such a share bounds rate and window. Then the port's flows
- * are equal and its queue is short, and delay limits a flow only if a queue is at another link.
+ * The agent of a receiver advises the capacity of its port while the port is not full, and otherwise a
+ * share of it (cc/advice.h). The advice bounds rate and window. Below a share the port's flows are
+ * equal and its queue is short, and delay limits a flow only if a queue is at another link.
  */
 #include <math.h>
 #include <stdbool.h>

@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-#define CCS_CC_ABI 1u
+#define CCS_CC_ABI 2u
 #define CCS_CC_MAX_PARAMS 24
 #define CCS_CC_PRIV_BYTES 320
 #define CCS_CC_MAX_HOPS 5
