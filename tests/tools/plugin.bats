@@ -245,7 +245,7 @@ wrong() {
 
 @test "a plug-in's head is checked" {
 	needs_compiler
-	wrong "it is built for version 7 of the interface, but this is 1; rebuild it" OPS=.abi=7
+	wrong "it is built for version 7 of the interface, but this is 2; rebuild it" OPS=.abi=7
 	wrong "its ccs_cc_ops has 100 bytes, but here it has " OPS=.size=100
 	wrong "it has no name of letters" OPS=.name=0
 	wrong "it has no name of letters" 'OPS=.name=""'
