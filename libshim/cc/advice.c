@@ -13,11 +13,11 @@
 #define ALONE_SPANS 16       /* time after which the port of such a flow is free, spans */
 #define UNUSED 0.5           /* flows in effect below which all have paused */
 #define SETTLE 0.25          /* shortest time to measure after a cut or a pause, in spans */
-#define PROBE 0.92           /* share of the capacity at which a flow alone leaves the port unfilled */
+#define PROBE 0.92           /* first rate of a search, as a share of the capacity */
 #define CUTS_MOST 8          /* consecutive cuts that accelerate */
 #define CUTS_SMALL 4         /* consecutive cuts of a bound port before its rate is halved */
 #define HALVE 0.5            /* largest cut */
-#define FLOOR 0.45           /* smallest rate, as a share of an equal share by that count */
+#define FLOOR 0.45           /* smallest rate, as a share of an equal share by the hosts' count */
 #define UNCOUNTED 1000       /* number of flows for the floor where flows are not counted */
 #define GRAIN 4096.0         /* default of port->grain */
 /*
@@ -159,9 +159,10 @@ static double count(struct ccs_advice *a, const struct ccs_advice_port *port,
 }
 
 /*
- * If the queue is not visible, a full port may have any load. A search begins with a rate at which
- * a single flow has drained its queue in its host after a record. If the port remains full, the
- * rate is halved, but not below an equal share of the flows that hosts count.
+ * If the queue is not visible, a full port may have any load. A search begins at a rate that does not
+ * fill the port with a single flow, once its queue in the host has drained. While the port remains full
+ * the rate is halved, but not below an equal share of the flows that hosts count. The rate of a bound
+ * port falls by 2 %, 4 % and so on before it is halved.
  */
 static double cut(struct ccs_advice *a, const struct ccs_advice_port *port)
 {

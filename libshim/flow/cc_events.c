@@ -229,7 +229,7 @@ uint64_t ccs_flow_cc_next_timer(const struct ccs_flow *f, uint64_t now_ns)
 	return f->events.origin_ns + (uint64_t)ns > now_ns ? f->events.origin_ns + (uint64_t)ns : now_ns + 1;
 }
 
-/* An event that has a time only; on_event: the algorithm's function for it, or NULL. */
+/* Report an event without data to the algorithm. on_event may be NULL. */
 static void call_algorithm(struct ccs_flow *f, enum ccs_cc_event_kind kind,
 			   void (*on_event)(struct ccs_cc *cc, double now_us), uint64_t now_ns)
 {

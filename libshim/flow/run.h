@@ -20,8 +20,8 @@
 #include "flow/flow.h"
 
 enum ccs_flow_run_kind {
-	CCS_RUN_SIGNALED,        /* signalled, and neither READs nor atomics */
-	CCS_RUN_UNSIGNALLED,     /* unsignalled, and neither READs nor atomics */
+	CCS_RUN_SIGNALED,        /* signalled SENDs and WRITEs */
+	CCS_RUN_UNSIGNALLED,     /* unsignalled SENDs and WRITEs */
 	CCS_RUN_READ,            /* signalled READs and atomics */
 };
 

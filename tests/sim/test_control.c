@@ -19,7 +19,7 @@ static struct sim_result r;
 
 static void run(const struct sim_conf *c)
 {
-	sim_run(c, 2, &r); /* with some seeds swift's 256 flows are reported, of which a few starve */
+	sim_run(c, 2, &r); /* with other seeds a few of swift's 256 flows starve, and are reported */
 	printf("# %s, %u flows and %u rivals at %g Mb/s: at floor %u, at limit %u, RTT p50 %.0f us, "
 	       "p99 %.0f us\n", c->cc, c->flows, c->rivals, c->rate / 1e6, r.at_floor, r.at_limit,
 	       r.rtt_p50, r.rtt_p99);

@@ -273,7 +273,7 @@ alone() {
 	done
 }
 
-# A READ's request takes the time of a WRITE's acknowledgement, of which it is 12 bytes longer.
+# A READ's request is 12 bytes longer than a WRITE's acknowledgement, and takes the same path.
 @test "a READ's data come after its request, and its verb needs the flow layer" {
 	for verb in write read; do
 		fabric --topology star:2@25g --flows pairs:1,0,8000 --cc none --hosts shim --verb $verb

@@ -420,8 +420,8 @@ trident=(--buffer 12000k --ports 32 --flight 22.4k --beta 8)
 		refused "$ccshim" plan qos $words || { echo "accepted: $words"; return 1; }
 		said "ccshim plan: $says" || { echo "in: $words"; return 1; }
 	done <<- 'END'
-		--format xml|--format: 'xml' is neither table nor tc
-		--format sonic|--format: 'sonic' is neither table nor tc
+		--format xml|--format: 'xml' is not known; use table or tc
+		--format sonic|--format: 'sonic' is not known; use table or tc
 		--where here|--where: 'here' is neither
 		--edge 4791:6|--edge: '4791:6' in the list has the wrong form
 		--edge 4791/64:6|--edge: '4791/64:6' in the list has the wrong form or a number that is too large

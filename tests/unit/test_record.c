@@ -41,7 +41,7 @@ static void layout_is_the_specification(void **state)
 	assert_memory_equal(out, wire, sizeof(wire));
 }
 
-/* Of what is read, as of what is written. */
+/* Whether a record may be written, and read. */
 static bool is_valid(struct ccs_record r)
 {
 	uint8_t wire[CCS_RECORD_BYTES];

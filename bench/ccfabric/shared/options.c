@@ -240,7 +240,7 @@ static void set_defaults(struct options *o)
 	};
 }
 
-/* The parameters of mix/run.py and of its model; options_follow_topology() adds those of the links. */
+/* Set the parameters of mix/run.py. options_follow_topology() sets the parameters of the links. */
 static void set_like_ns3(struct options *o)
 {
 	struct fab_conf *c = &o->conf;

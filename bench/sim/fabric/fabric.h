@@ -91,7 +91,7 @@ struct fab_hosts {
 struct fab_agents {
 	bool present;            /* receivers' agents send records, instead of telemetry in packets */
 	bool advise;             /* and rates */
-	double record_us;        /* interval of records, all of which are sent; 0: as ccshimd */
+	double record_us;        /* interval of records, which are all sent; 0: as ccshimd */
 	double loss;             /* probability that a message is lost */
 	double delay_us;         /* additional delay of a message */
 	double count_factor;     /* error in the number of flows; 0: 1 */

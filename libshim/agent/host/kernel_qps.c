@@ -27,7 +27,7 @@ static int begin(struct ccs_kernel_qps *q, struct ccs_netlink_request *r, unsign
 	return err;
 }
 
-/* Of 1 or 4 bytes. */
+/* The value of an attribute, which has 1 or 4 bytes. */
 static uint32_t number_of(const struct ccs_netlink_attr *a)
 {
 	uint32_t value = 0;

@@ -77,8 +77,8 @@ static __attribute__((noinline)) int deliver_read(struct qp *qp, struct ibv_wc *
 }
 
 /*
- * Completions in the application's array, up to the first that is not the success of a whole WR of
- * this QP: they need no change but of their wr_id. Returns how many.
+ * Deliver completions in the application's array, up to the first that is not the success of a whole
+ * WR of this QP. Only their wr_id changes. Returns how many.
  */
 static inline __attribute__((always_inline)) int
 deliver_run(struct qp *qp, uint32_t id, struct ibv_wc *wc, int n)

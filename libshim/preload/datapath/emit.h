@@ -49,8 +49,8 @@ void ccs_emit_schedule_deferred(struct qp *qp, uint64_t *now_ns);
 /* Emit what the gate allows, and schedule the rest; the time may be unknown. */
 void ccs_emit_pump(struct qp *qp, uint64_t *now_ns);
 /*
- * Release the lock after completions. timed: the time is known, or is wanted. If it is not, most
- * QPs need no pump. A QP with WRs that wait is scheduled, except in SQD.
+ * Release the lock after completions. timed: the time is known, or is wanted; otherwise most QPs need
+ * no pump. A QP with WRs that wait is scheduled, except in SQD.
  */
 static inline __attribute__((always_inline)) void ccs_emit_leave(struct qp *qp, bool timed)
 {

@@ -168,7 +168,8 @@ static void count_empty(struct cq *cq, struct shadow *s, uint64_t before_ns)
 
 /*
  * Deliver the rest of a batch of a fast poll, which has polled `got` completions and delivered
- * `done`; and while batches are full and the array is not, more. Returns the last poll's result.
+ * `done`. While batches are full and the array has space, poll and deliver more. Returns the last
+ * poll's result.
  */
 static int deliver_batches(struct cq *cq, struct shadow *s, int got, int done, int n)
 {
@@ -291,8 +292,8 @@ static inline __attribute__((always_inline)) bool deliver_single(struct cq *cq, 
 }
 
 /*
- * A poll of s, of `size` completions at first, finds n in most cases, all of whole WRs, which takes
- * few instructions.
+ * Poll s for `size` completions first. Most polls find n completions of whole WRs, which takes few
+ * instructions.
  */
 static inline __attribute__((always_inline)) int
 poll_fast(struct cq *cq, struct shadow *s, int size, int n, struct ibv_wc *wc, uint64_t before_ns)

@@ -80,8 +80,8 @@ int ccs_wr_keep(struct qp *qp, uint64_t number);
 void ccs_wr_build(const struct qp *qp, const struct ccs_seg *seg, uint64_t token,
 		  struct ibv_send_wr *out, uint32_t n);
 
-/* The WQE of a whole WR: the members that the device reads, but for `next`. atomic: it may be an
- * atomic. */
+/* Set the members of a whole WR's WQE that the device reads, except `next`. atomic: the WR is a READ
+ * or an atomic. */
 static inline void ccs_wr_build_whole(const struct ibv_send_wr *wr, bool signal, bool atomic,
 				      uint64_t token, struct ibv_send_wr *out)
 {
@@ -93,7 +93,7 @@ static inline void ccs_wr_build_whole(const struct ibv_send_wr *wr, bool signal,
 				 : wr->send_flags & ~(unsigned int)IBV_SEND_SIGNALED;
 	out->imm_data = wr->imm_data;
 	if (atomic) {
-		out->wr.atomic = wr->wr.atomic; /* and the members of a READ */
+		out->wr.atomic = wr->wr.atomic; /* it contains the members of a READ */
 	} else {
 		/* as one of 16 bytes, the load would often cross a cache line */
 		out->wr.rdma.remote_addr = wr->wr.rdma.remote_addr;

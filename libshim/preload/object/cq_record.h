@@ -111,7 +111,7 @@ struct cq {
 	uint64_t wc_flags;               /* as requested at its creation */
 	bool unsupported;                /* created with features that the shim does not know */
 	bool one_thread;                 /* the application promised to poll in one thread only */
-	_Atomic(enum ccs_cq_polls) kind; /* of its polls */
+	_Atomic(enum ccs_cq_polls) kind; /* way in which it is polled */
 	struct ctx *ctx;
 	struct ibv_comp_channel *channel;
 	void *cq_context;

@@ -51,11 +51,15 @@ static void enter_state(struct qp *qp, const struct ibv_qp_attr *attr)
 	}
 }
 
-/* Of a full packet of RoCE v2: Ethernet, IPv4, UDP, BTH and ICRC. */
+/* The payload's share of a full RoCE v2 packet, which has Ethernet, IPv4, UDP, BTH and ICRC; 0: unknown. */
 static double payload_share(enum ibv_mtu mtu)
 {
-	const double payload = 128 << mtu, header = 14 + 20 + 8 + 12 + 4;
+	const double header = 14 + 20 + 8 + 12 + 4;
+	double payload;
 
+	if (mtu < IBV_MTU_256 || mtu > IBV_MTU_4096)
+		return 0;
+	payload = 128 << mtu;
 	return payload / (payload + header);
 }
 

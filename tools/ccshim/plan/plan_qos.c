@@ -277,7 +277,7 @@ static int qos(struct plan *p)
 	const char *format = plan_text(p, "format"), *where = plan_text(p, "where");
 
 	if (strcmp(format, "table") && strcmp(format, "tc"))
-		plan_refuse(p, "format", "'%s' is neither table nor tc", format);
+		plan_refuse(p, "format", "'%s' is not known; use table or tc", format);
 	if (strcmp(where, "edge") && strcmp(where, "inside"))
 		plan_refuse(p, "where", "'%s' is neither edge nor inside", where);
 	if (!read_qos(p, &q))

@@ -52,7 +52,7 @@ struct stat_snapshot {
 void stat_read(struct stat_snapshot *s, pid_t only);
 /* The same without queue pairs. */
 void stat_read_brief(struct stat_snapshot *s, pid_t only);
-/* Read all statistics. *s is their increase since *last, which is replaced by what was read. */
+/* Read all statistics into *last, and set *s to the increase since the previous *last. */
 bool stat_read_increase(struct stat_snapshot *s, struct stat_snapshot *last);
 void stat_free(struct stat_snapshot *s);
 /* Open the file that a process was read from; -1 and errno. It may wait for its owner. */
