@@ -218,6 +218,8 @@ ccs_agent_sources = \
 	libshim/agent/host/punched.h \
 	libshim/agent/host/standing.c \
 	libshim/agent/host/standing.h \
+	libshim/agent/host/users.c \
+	libshim/agent/host/users.h \
 	libshim/agent/loop.c \
 	libshim/agent/loop.h \
 	libshim/agent/net/hello_limit.c \

@@ -133,7 +133,6 @@ static void tick(struct ccs_agent *a)
 		return;
 	a->due.tick_ns = now_ns + CCS_AGENT_TICK_NS;
 	ccs_clients_tick(a, now_ns);
-	ccs_demand_tick(a);
 	ccs_peers_tick(a, now_ns);
 	ccs_capture_tick(a);
 	ccs_nic_cnps_tick(a, now_ns);
@@ -207,6 +206,7 @@ void ccs_agent_turn(struct ccs_agent *a, int64_t timeout_ns)
 	struct epoll_event e[64];
 	const int n = wait_for_events(a, e, 64, timeout_ns);
 
+	a->turn++;
 	for (int i = 0; i < n; i++) {
 		struct ccs_source *s = e[i].data.ptr;
 
@@ -250,6 +250,7 @@ void ccs_agent_close(struct ccs_agent *a)
 	free(a->hello_limit);
 	free(a->relayed);
 	free(a->np);
+	free(a->user);
 	ccs_close(a->stop.fd);
 	ccs_close(a->epoll);
 	free(a);
