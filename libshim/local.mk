@@ -238,8 +238,6 @@ ccs_agent_sources = \
 	libshim/agent/status.h \
 	libshim/agent/telemetry/advise.c \
 	libshim/agent/telemetry/advise.h \
-	libshim/agent/telemetry/capacity.c \
-	libshim/agent/telemetry/capacity.h \
 	libshim/agent/telemetry/demand.c \
 	libshim/agent/telemetry/demand.h \
 	libshim/agent/telemetry/echo.c \

@@ -64,7 +64,7 @@ static void help(void)
 	       "  --verify HOW       kernel: a process may register only queue pairs that it\n"
 	       "                     owns; none: any (kernel)\n"
 	       "  --no-telemetry     do not measure links on which data arrive\n"
-	       "  --capacity I=RATE  capacity of interface I (its speed); I=learn: measure it\n"
+	       "  --capacity I=RATE  capacity of interface I (its speed)\n"
 	       "  --switch ADDRESS   request this switch's records; may be repeated\n"
 	       "  --publish PORT[,to=PREFIX][,from=PREFIX][,hop=N][,rate=RATE]\n"
 	       "                     report this port's queue to receivers, as a switch\n"
