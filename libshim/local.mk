@@ -100,8 +100,6 @@ ccs_core_sources = \
 	libshim/feedback/agent_conn.h \
 	libshim/feedback/hwclock.c \
 	libshim/feedback/hwclock.h \
-	libshim/feedback/int_header.c \
-	libshim/feedback/int_header.h \
 	libshim/feedback/ipc.h \
 	libshim/feedback/le.h \
 	libshim/feedback/record.c \
