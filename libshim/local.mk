@@ -20,8 +20,6 @@ ccs_core_sources = \
 	libshim/base/hist.h \
 	libshim/base/json.c \
 	libshim/base/json.h \
-	libshim/base/keep_open.c \
-	libshim/base/keep_open.h \
 	libshim/base/loaded.c \
 	libshim/base/loaded.h \
 	libshim/base/lock.c \
