@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/loaded.h"
-#include "base/thread.h"
 #include "config/environment.h"
 #include "config/job.h"
 #include "feedback/agent_client.h"
@@ -60,15 +59,6 @@ static void begin_trace(void)
 static void __attribute__((constructor)) keep_environment(void)
 {
 	ccs_environment_keep(ccs_job_variables);
-}
-
-static void set_thread_cpus(void)
-{
-	cpu_set_t cpus;
-	char err[1];
-
-	if (!ccs_cpus_parse(ccs_shim()->options.thread_cpus, &cpus, err, sizeof(err)))
-		ccs_thread_set_cpus(&cpus);
 }
 
 /* No fork handler ran for a child of _Fork() or clone(): its files are the parent's. */
@@ -142,7 +132,6 @@ static void set_up(void)
 	ccs_job(); /* before the application can change its environment */
 	shim->handle_request = ccs_set_request_handle;
 	shim->off = !ccs_policy_setup(&shim->options);
-	set_thread_cpus();
 	if (!shim->off) {
 		shim->clock_cost_us = ccs_clock_cost_us();
 		ccs_qp_feedback_setup(&shim->options);
