@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/suggest.h"
 #include "base/text.h"
 #include "config/check_cc.h"
 
@@ -102,7 +103,7 @@ static int refuse_unknown(const struct ccs_cc_ops *ops, const char *name, char *
 	for (size_t i = 0; i < ccs_opt_count; i++)
 		if (ccs_opt_table[i].per_qp)
 			ccs_suggest_offer(&near, ccs_opt_table[i].name);
-	ccs_offer_params(&near, ops);
+	ccs_cc_offer_params(&near, ops);
 	return ccs_refuse(err, errlen, "'%.64s' is neither an option nor a parameter of %s%s", name,
 			  ops->name, ccs_suggest_hint(&near, hint, sizeof(hint)));
 }
