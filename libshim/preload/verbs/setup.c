@@ -79,7 +79,6 @@ static void finish(void)
 	ccs_linger_at_exit();
 	ccs_agent_client_finish();
 	ccs_agent_thread_flush_log();
-	ccs_report_log_summary();
 	ccs_trace_finish();
 	if (shim->options.report[0])
 		ccs_report_write();
