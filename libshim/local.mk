@@ -67,8 +67,6 @@ ccs_core_sources = \
 	libshim/cc/timely.c \
 	libshim/config/agent_place.c \
 	libshim/config/agent_place.h \
-	libshim/config/check_cc.c \
-	libshim/config/check_cc.h \
 	libshim/config/conf.c \
 	libshim/config/conf.h \
 	libshim/config/environment.c \

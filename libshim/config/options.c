@@ -9,7 +9,7 @@
 #include "base/suggest.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "config/check_cc.h"
+#include "config/plugin.h"
 #include "config/filename.h"
 #include "feedback/ipc.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Loads a plug-in. It runs in the process and is trusted, so only its user, or root, may have
+ * Loads plug-ins. A plug-in runs in the process and is trusted, so only its user, or root, may have
  * written it; the other checks only find mistakes.
  */
 #include "config/plugin.h"
@@ -12,6 +12,8 @@
 #include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/text.h"
 
 /* dlerror() without the leading file name, which the message has already. */
 static const char *linker_error(const char *path)
@@ -101,4 +103,34 @@ const struct ccs_cc_ops *ccs_plugin_load(const char *path, char *err, size_t err
 		return NULL;
 	}
 	return ops;
+}
+
+/* Not inlined: a thread that parses may have a small stack. */
+static __attribute__((noinline)) const struct ccs_cc_ops *
+load_plugin(const char *text, size_t len, char *err, size_t errlen)
+{
+	char path[512];
+
+	if (snprintf(path, sizeof(path), "%.*s", (int)len, text) < (int)sizeof(path))
+		return ccs_plugin_load(path, err, errlen);
+	ccs_refuse(err, errlen, "the algorithm's name is longer than %zu bytes", sizeof(path) - 1);
+	return NULL;
+}
+
+int ccs_spec_parse(struct ccs_cc_spec *spec, const char *text, char *err, size_t errlen)
+{
+	const size_t len = ccs_cc_name_len(text);
+	const struct ccs_cc_ops *ops;
+
+	if (!ccs_cc_is_path(text))
+		return ccs_cc_parse(spec, text, err, errlen);
+	ops = load_plugin(text, len, err, errlen);
+	return ops ? ccs_cc_parse_params(spec, ops, text + len, err, errlen) : -1;
+}
+
+int ccs_check_cc(const char *text, char *err, size_t errlen)
+{
+	struct ccs_cc_spec spec;
+
+	return ccs_cc_is_path(text) ? 0 : ccs_cc_parse(&spec, text, err, errlen);
 }

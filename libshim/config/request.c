@@ -7,7 +7,7 @@
 #include "base/number.h"
 #include "base/suggest.h"
 #include "base/text.h"
-#include "config/check_cc.h"
+#include "config/plugin.h"
 
 /* Parse the first line: the queue pairs that the request applies to. */
 static int parse_subject(struct ccs_request *r, char *line, char *err, size_t errlen)
