@@ -127,7 +127,7 @@ static bool is_empty(void)
  * was kept open, and its number would be reused. */
 static int open_file(int flags)
 {
-	return ccs_filename_open(trace.path, O_APPEND | flags);
+	return ccs_open_path(trace.path, O_WRONLY | O_APPEND | flags);
 }
 
 static int write_all(int fd, const char *buf, size_t len)

@@ -266,7 +266,7 @@ static bool replace_file(int dir, const char *name, const char *base)
 	int error, fd;
 
 	if (exists && !S_ISREG(st.st_mode))
-		return write_file(ccs_filename_open(name, O_CREAT | O_TRUNC));
+		return write_file(ccs_open_path(name, O_WRONLY | O_CREAT | O_TRUNC));
 	if (exists)
 		warn_of_replacement(name, &st);
 	fd = create_temp(dir, base, temp, sizeof(temp));
