@@ -53,7 +53,7 @@ int ccs_thread_create(pthread_t *thread, void *(*function)(void *), void *arg)
 	fegetenv(&env);
 	fesetenv(FE_DFL_ENV);
 	rc = create(thread, &cpus, function, arg);
-	if (rc == EINVAL)
+	if (rc == EINVAL) /* a C library that knows fewer CPUs */
 		rc = create(thread, NULL, function, arg);
 	fesetenv(&env);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
