@@ -106,36 +106,6 @@ size_t ccs_cc_name_len(const char *text)
 	return end;
 }
 
-/* The index of the parameter whose name has `to` in place of `from` (min_rate, max_rate); -1
- * if it does not exist. */
-static int find_partner(const struct ccs_cc_ops *ops, const char *name, const char *from, const char *to)
-{
-	const char *at = strstr(name, from);
-	char other[64];
-
-	if (!at)
-		return -1;
-	snprintf(other, sizeof(other), "%.*s%s%s", (int)(at - name), name, to, at + strlen(from));
-	return ccs_cc_find_param(ops, other);
-}
-
-/* A given minimum above its given maximum is a mistake for every algorithm. */
-static int check_pairs(const struct ccs_cc_spec *cc, char *err, size_t errlen)
-{
-	static const char *const pairs[][2] = { { "min", "max" }, { "low", "high" } };
-
-	for (unsigned i = 0; i < cc->ops->nparams; i++)
-		for (unsigned k = 0; k < sizeof(pairs) / sizeof(*pairs); k++) {
-			const char *name = cc->ops->params[i].name;
-			const int j = find_partner(cc->ops, name, pairs[k][0], pairs[k][1]);
-
-			if (j >= 0 && cc->given[i] > cc->given[j])
-				return ccs_refuse(err, errlen, "%s of %s is above %s; lower it",
-						  name, cc->ops->name, cc->ops->params[j].name);
-		}
-	return 0;
-}
-
 int ccs_cc_parse_params(struct ccs_cc_spec *spec, const struct ccs_cc_ops *ops, const char *text,
 			char *err, size_t errlen)
 {
@@ -148,8 +118,6 @@ int ccs_cc_parse_params(struct ccs_cc_spec *spec, const struct ccs_cc_ops *ops, 
 	while ((item = strsep(&rest, ",")))
 		if (parse_param(ops, item, new.given, err, errlen))
 			return -1;
-	if (check_pairs(&new, err, errlen))
-		return -1;
 	*spec = new;
 	return 0;
 }
