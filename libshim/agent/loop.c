@@ -87,10 +87,8 @@ static int parse_addresses(struct ccs_agent *a, char *err, size_t len)
 	const struct ccs_agent_config *c = &a->config;
 
 	errno = EINVAL;
-	if (c->naddresses > CCS_AGENT_ADDRESSES || c->ninterfaces > CCS_AGENT_INTERFACES)
-		return ccs_refuse(err, len,
-				  "more than %d addresses or %d interfaces are configured",
-				  CCS_AGENT_ADDRESSES, CCS_AGENT_INTERFACES);
+	if (c->naddresses > CCS_AGENT_ADDRESSES)
+		return ccs_refuse(err, len, "more than %d addresses are configured", CCS_AGENT_ADDRESSES);
 	for (unsigned i = 0; i < c->naddresses; i++)
 		if (ccs_address_parse(c->addresses[i], &a->address[i]))
 			return ccs_refuse(err, len, "'%s' is not a unicast IP address",
@@ -134,7 +132,7 @@ static void tick(struct ccs_agent *a)
 	a->due.tick_ns = now_ns + CCS_AGENT_TICK_NS;
 	ccs_clients_tick(a, now_ns);
 	ccs_peers_tick(a, now_ns);
-	ccs_capture_tick(a);
+	ccs_capture_count(a);
 	ccs_nic_cnps_tick(a, now_ns);
 	ccs_udp_flush(a);
 }

@@ -12,7 +12,7 @@
 
 #include "base/document.h"
 #include "cc/cc.h"
-#include "config/check_cc.h"
+#include "config/plugin.h"
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/ccshim/shared/preload.h"
 #include "tools/ccshim/run/run_options.h"
