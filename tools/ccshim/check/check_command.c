@@ -25,9 +25,9 @@ static void report_reach(struct check *c, const struct command_uses *u, const ch
 {
 	if (*u->verbs)
 		report_verbs(c, u, name);
-	else if (u->copy)
+	else if (*u->copy)
 		check_report(c, CHECK_FAIL, "verbs", "link it with the libibverbs of this host",
-			  "%s contains a copy of libibverbs, which cannot be intercepted", name);
+			  "%s contains a copy of libibverbs, which cannot be intercepted", u->copy);
 	else if (*u->opens)
 		check_report(c, CHECK_OK, "verbs", NULL, "%s names libibverbs.so: if it opens it, "
 			  "its calls are intercepted", u->opens);
@@ -65,7 +65,7 @@ static void report_kind(struct check *c, const struct command *k)
 	const char *by = *k->started_by ? ", started by " : "";
 	struct command_verdict v;
 
-	if (command_judge(k, &v))
+	if (command_judge(k, NULL, &v))
 		check_report(c, v.certain ? CHECK_FAIL : CHECK_WARN, "command", v.remedy,
 			     v.certain ? "%s: %s" : "%s: cannot tell: %s", k->path, v.text);
 	else if (*k->script)

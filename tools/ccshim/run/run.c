@@ -18,7 +18,6 @@
 #include "run_exec.h"
 #include "run_options.h"
 #include "tools/ccshim/shared/ccshim.h"
-#include "tools/ccshim/command/command.h"
 #include "tools/ccshim/shared/preload.h"
 #include "tools/common/preload_list.h"
 
@@ -130,22 +129,6 @@ static int set_preload(void)
 	return status;
 }
 
-/*
- * Judge the program that wrappers start. The programs in the text of a shell's -c are not judged:
- * they are a guess, and there may be several.
- */
-static void warn_if_not_preloaded(char *const *argv)
-{
-	struct command *c = malloc(sizeof(*c));
-	struct command_verdict v;
-
-	if (c && command_follow(c, argv) && !*c->text && command_judge(c, &v))
-		tool_error("run", v.certain ? "warning: %s will not be controlled: %s; %s"
-			   : "warning: cannot tell whether %s will be controlled: %s; %s",
-			   c->path, v.text, v.remedy);
-	free(c);
-}
-
 /* Say before the run, not after it, that a file cannot be created. */
 static void warn_of_directory(const char *option, const char *file)
 {
@@ -205,10 +188,8 @@ int cmd_run(int argc, char **argv)
 		return EXIT_ERROR;
 	if (check_configuration(*argv ? *argv : "ccshim", run.quiet))
 		return EXIT_USAGE;
-	if (set_preload() || run_adapt(&run.adapted, argv, run.adapt, run.quiet || run.dry))
+	if (set_preload() || run_adapt(&run.adapted, argv, run.adapt, run.quiet))
 		return EXIT_ERROR;
-	if (*argv)
-		warn_if_not_preloaded(argv);
 	if (run.dry)
 		return print_exports(&run);
 	return run_exec(argv);

@@ -9,9 +9,9 @@ struct run_adapt {
 };
 
 /*
- * With adapt, set the variables of UCX and Open MPI by which the command is controlled; without,
- * warn if they would be needed. argv may be empty. 0; -1 after an error message.
+ * Warn if the command may not be controlled. With adapted, set the variables of UCX and Open MPI by
+ * which it is; without, warn if they would be needed. argv may be empty. 0; -1 after an error message.
  */
-int run_adapt(struct run_adapt *a, char *const *argv, bool adapt, bool quiet);
+int run_adapt(struct run_adapt *a, char *const *argv, bool adapted, bool quiet);
 
 #endif
