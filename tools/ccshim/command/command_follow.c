@@ -66,7 +66,7 @@ static const struct wrapper *find_wrapper(const char *name)
 	return NULL;
 }
 
-/* Whether the option takes the next word. Long options: of the dynamic linker, whose words are files. */
+/* Whether the option takes the next word. The long options are the dynamic linker's. */
 static bool takes_word(const char *w, const char *valued)
 {
 	return (w[0] == '-' && w[1] && !w[2] && strchr(valued, w[1])) || strcmp(w, "--preload") == 0 ||
@@ -173,7 +173,7 @@ static bool is_worth_following(const char *word)
  * A program that the arguments of a shell or of an unknown program name: the first that is worth
  * following. The value of an option may be one.
  */
-static char *const *guess_program(struct command *c, char *const *argv)
+static char *const *find_in_words(struct command *c, char *const *argv)
 {
 	char *value;
 
@@ -199,12 +199,12 @@ static char *const *find_in_shell(struct command *c, char *const *argv)
 	while (*text && strchr("-+", **text) && ((*text)[1] == '-' || !strchr(*text, 'c')))
 		text += 1 + (text[1] && (*text)[1] != '-' && strchr(*text, 'o'));
 	if (!*text || **text != '-' || !text[1])
-		return guess_program(c, argv + 1);
-	next = guess_program(c, text + 1);
+		return find_in_words(c, argv + 1);
+	next = find_in_words(c, text + 1);
 	return next ? next : find_program(c->words + first, "", 0);
 }
 
-/* Whether env has the option -S, whose words are those of a command. */
+/* Whether env has the option -S, which takes the words of a command. */
 static bool has_split(char *const *word)
 {
 	while (*++word)
@@ -226,7 +226,7 @@ static char *const *find_next(struct command *c, const char *name, const char *f
 		return next;
 	if (is_shell(name))
 		return find_in_shell(c, argv);
-	return w || !command_file_uses(file) ? guess_program(c, argv + 1) : NULL;
+	return w || !command_file_uses(file) ? find_in_words(c, argv + 1) : NULL;
 }
 
 /* -- what becomes of LD_PRELOAD ---------------------------------------------------------------- */
@@ -273,7 +273,7 @@ static void note_words(struct command *c, const char *name, char *const *word, c
 		snprintf(c->unknown, sizeof(c->unknown), "arguments of %s may remove LD_PRELOAD", name);
 }
 
-/* Note what a program does to the LD_PRELOAD of those that it starts, or that this is not known. */
+/* Note whether a program removes LD_PRELOAD for the next, or that this is unknown. */
 static void note_effect(struct command *c, const char *name, const char *file, char *const *argv,
 			char *const *next)
 {
@@ -298,7 +298,7 @@ static bool is_open_mpi(void *arg, const struct ccs_elf_needed *lib)
 	return *found;
 }
 
-/* The words of the program that another starts; NULL: it starts none that is known. */
+/* The words of the next program; NULL: no other program is known to follow. */
 static char *const *unwrap(struct command *c, char *const *argv)
 {
 	const char *name = basename(*argv);
