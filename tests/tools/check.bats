@@ -434,6 +434,21 @@ truthful() {
 	line ok config "mode=observe"
 }
 
+@test "the sections of the program apply, not those of what starts it" {
+	make_root
+	printf '[app "true"]\nmode = observe\n[app "nice"]\nmode = of\n' > x.conf
+	export CCSHIM_CONFIG=$PWD/x.conf
+	checks 1 nice -n 1 true
+	sed -i '$d' x.conf
+	checks 0 nice -n 1 true
+	line ok config "mode=observe"
+	printf '[app "true"]\nsplit_imm = y\nsplit = n\n' > x.conf
+	refused $ccshim run nice -n 1 true
+	said "split_imm"
+	run2 $ccshim run nice -n 1 ls
+	[ "$status" -eq 0 ]
+}
+
 @test "missing feedback is reported" {
 	make_root
 	for cc in hpcc dcqcn rcp; do

@@ -83,11 +83,11 @@ void check_command(struct check *c, char *const *argv)
 	struct command_uses uses;
 
 	if (!k || !command_follow(k, argv)) {
-		check_report(c, CHECK_FAIL, "command", "give the name of an executable", "%s",
-			  k ? k->problem : "no memory");
+		check_report(c, CHECK_FAIL, "command", k ? k->remedy : "", "%s", k ? k->problem : "no memory");
 		free(k);
 		return;
 	}
+	c->program = strdup(basename(k->path));
 	report_kind(c, k);
 	obstacle = preload_obstacle(k->path);
 	if (obstacle != PRELOAD_FOREIGN && obstacle != PRELOAD_LIBC && !*k->unknown) {

@@ -17,6 +17,7 @@ struct command {
 	char script[PATH_MAX];          /* that this file interprets; "" */
 	char module[NAME_MAX + 1];      /* of python -m, instead of a script */
 	char problem[2 * PATH_MAX + 64]; /* the reason why it was not found; "" */
+	const char *remedy;             /* of the problem */
 	bool open_mpi;                  /* one of started_by is Open MPI's launcher */
 	char removed[128];              /* why it is started without LD_PRELOAD: "env removes ..."; "" */
 	char unknown[128];              /* why it may be; "" */

@@ -333,9 +333,11 @@ static size_t read_start(const char *path, char *buf, size_t size)
 	return n;
 }
 
-static char *const *refuse_script(struct command *c, const char *why, const char *name)
+static char *const *refuse(struct command *c, const char *file, const char *why, const char *name,
+			   const char *remedy)
 {
-	snprintf(c->problem, sizeof(c->problem), "%s: %s%s", c->script, why, name);
+	snprintf(c->problem, sizeof(c->problem), "%s: %s%s%s", file, why, *name ? ": " : "", name);
+	c->remedy = remedy;
 	return NULL;
 }
 
@@ -345,31 +347,29 @@ static char *const *refuse_script(struct command *c, const char *why, const char
  */
 static char *const *interpret(struct command *c, char *const *argv)
 {
-	static const char missing[] = "its interpreter does not exist";
 	const unsigned first = c->count;
-	char start[256], buf[PATH_MAX], *word, *rest = start + 2, **next;
+	const char *remedy = "correct its first line, or install the interpreter", *why;
+	char start[256], buf[PATH_MAX], *word, *rest = start + 2;
 	const size_t n = read_start(c->path, start, sizeof(start));
 
 	if (memchr(start, '\0', n))
-		return refuse_script(c, "it is neither an ELF file nor a script", "");
+		return refuse(c, c->script, "it is neither an ELF file nor a script", "", remedy);
 	if (strncmp(start, "#!", 2) != 0)
 		strcpy(start, "#!/bin/sh");
 	start[strcspn(start, "\n")] = '\0';
 	if (strchr(start, '\r'))
-		return refuse_script(c, "its first line ends with a carriage return", "");
+		return refuse(c, c->script, "its first line ends with a carriage return", "", remedy);
+	why = "its interpreter does not exist";
 	word = strtok_r(rest, " \t", &rest);
 	if (!word || access(word, X_OK))
-		return refuse_script(c, word ? "its interpreter does not exist: " : missing, word ? word : "");
+		return refuse(c, c->script, why, word ? word : "", remedy);
 	add_text(c, word, "");
 	add_text(c, rest + strspn(rest, " \t"), "");
 	add_text(c, c->path, "");
-	next = end_words(c, first, argv + 1, "");
-	for (word = strcmp(basename(word), "env") ? NULL : strtok_r(rest, " \t", &rest);
-	     word && (*word == '-' || strchr(word, '=')); word = strtok_r(rest, " \t", &rest))
-		;
-	if (word && !preload_which(word, buf, sizeof(buf)))
-		return refuse_script(c, "its interpreter does not exist: ", word);
-	return next;
+	word = strcmp(basename(word), "env") ? NULL : strtok_r(rest, " \t", &rest);
+	if (word && *word != '-' && !strchr(word, '=') && !preload_which(word, buf, sizeof(buf)))
+		return refuse(c, c->script, why, word, remedy);
+	return end_words(c, first, argv + 1, "");
 }
 
 /* Find the script among an interpreter's arguments, or Python's -m MODULE. */
@@ -394,36 +394,45 @@ static void find_script(struct command *c, char *const *argv)
 		snprintf(c->script, sizeof(c->script), "%s", *argv);
 }
 
-bool command_follow(struct command *c, char *const *argv)
+/* Whether the program is an ELF file; then whether its dynamic linker exists. */
+static bool is_elf(struct command *c)
 {
-	char buf[PATH_MAX];
-	char *const *next;
-	const char *found;
+	const char *linker;
 	struct ccs_elf e;
 
-	*c = (struct command){ .open_mpi = false };
-	for (unsigned i = 0; i < NESTED; i++) {
-		next = unwrap(c, argv);
-		if (!next) {
-			found = preload_which(*argv, buf, sizeof(buf));
-			if (!found) {
-				snprintf(c->problem, sizeof(c->problem), "%s: not found, or not executable", *argv);
-				return false;
-			}
-			snprintf(c->path, sizeof(c->path), "%s%s", strchr(found, '/') ? "" : "./", found);
-			if (ccs_elf_open(&e, c->path) == 0) {
-				ccs_elf_close(&e);
-				find_script(c, argv);
-				return true;
-			}
-			if (!*c->script)
-				snprintf(c->script, sizeof(c->script), "%s", c->path);
-			next = interpret(c, argv);
-		}
-		if (!next)
-			return false;
-		argv = next;
+	if (ccs_elf_open(&e, c->path))
+		return false;
+	linker = ccs_elf_interpreter(&e);
+	if (linker && access(linker, X_OK) && preload_obstacle(c->path) != PRELOAD_FOREIGN) {
+		snprintf(c->problem, sizeof(c->problem), "%s: its dynamic linker %s does not exist", c->path, linker);
+		c->remedy = "install the C library that it was built for";
 	}
-	refuse_script(c, "its interpreters are nested too deeply", "");
-	return false;
+	ccs_elf_close(&e);
+	return true;
+}
+
+bool command_follow(struct command *c, char *const *argv)
+{
+	char *const *next;
+	const char *found;
+	char buf[PATH_MAX];
+
+	*c = (struct command){ .open_mpi = false };
+	for (unsigned i = 0; argv && i < NESTED; i++, argv = next) {
+		next = unwrap(c, argv);
+		if (next)
+			continue;
+		found = preload_which(*argv, buf, sizeof(buf));
+		if (!found)
+			return refuse(c, *argv, "not found, or not executable", "", "give the name of an executable");
+		snprintf(c->path, sizeof(c->path), "%s%s", strchr(found, '/') ? "" : "./", found);
+		if (is_elf(c)) {
+			find_script(c, argv);
+			return !*c->problem;
+		}
+		if (!*c->script)
+			snprintf(c->script, sizeof(c->script), "%s", c->path);
+		next = interpret(c, argv);
+	}
+	return argv && refuse(c, c->script, "its interpreters are nested too deeply", "", "correct its first line");
 }

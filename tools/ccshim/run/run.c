@@ -17,6 +17,7 @@
 #include "run_adapt.h"
 #include "run_exec.h"
 #include "run_options.h"
+#include "tools/ccshim/command/command.h"
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/ccshim/shared/preload.h"
 #include "tools/common/preload_list.h"
@@ -26,6 +27,7 @@ enum { OPT_ADAPT = 256, OPT_DRY_RUN };
 struct run {
 	struct run_options options;
 	struct run_adapt adapted;
+	struct command command;
 	bool dry, quiet, adapt;
 	int verbose;
 };
@@ -141,12 +143,12 @@ static void warn_of_directory(const char *option, const char *file)
 			   "name another file", option, file, dir, strerror(errno));
 }
 
-/* Check the whole configuration that applies to the command, with sections and conflicts. */
-static int check_configuration(const char *command, bool quiet)
+/* Check the whole configuration that applies to the program, with sections and conflicts. */
+static int check_configuration(const char *program, bool quiet)
 {
 	struct ccs_options o;
 
-	if (ccs_options_load_as(basename(command), &o, tool_complain, "run") ||
+	if (ccs_options_load_as(program, &o, tool_complain, "run") ||
 	    tool_check_cc("run", &o))
 		return -1;
 	if (!quiet) {
@@ -169,6 +171,7 @@ int cmd_run(int argc, char **argv)
 		{ 0 }
 	};
 	struct run run = { .dry = false };
+	const char *program = "ccshim";
 	int letter;
 
 	argv[0] = (char *)"ccshim run"; /* the prefix of getopt's messages */
@@ -186,9 +189,11 @@ int cmd_run(int argc, char **argv)
 	}
 	if (run_options_export(&run.options, "run"))
 		return EXIT_ERROR;
-	if (check_configuration(*argv ? *argv : "ccshim", run.quiet))
+	if (*argv && command_follow(&run.command, argv))
+		program = basename(run.command.path);
+	if (check_configuration(program, run.quiet))
 		return EXIT_USAGE;
-	if (set_preload() || run_adapt(&run.adapted, argv, run.adapt, run.quiet))
+	if (set_preload() || run_adapt(&run.adapted, &run.command, argv, run.adapt, run.quiet))
 		return EXIT_ERROR;
 	if (run.dry)
 		return print_exports(&run);

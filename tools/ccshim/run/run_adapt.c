@@ -14,7 +14,6 @@
 
 #include "run_options.h"
 #include "tools/ccshim/shared/ccshim.h"
-#include "tools/ccshim/command/command.h"
 
 #define ENV_LIST "OMPI_MCA_mca_base_env_list"
 
@@ -125,15 +124,13 @@ static int adapt(struct run_adapt *a, const struct command *c, char *const *argv
 	return 0;
 }
 
-int run_adapt(struct run_adapt *a, char *const *argv, bool adapted, bool quiet)
+int run_adapt(struct run_adapt *a, const struct command *c, char *const *argv, bool adapted, bool quiet)
 {
-	struct command *c = calloc(1, sizeof(*c));
 	struct command_verdict v;
 	struct command_uses u;
-	int status = 0;
 
 	*a = (struct run_adapt){ { NULL } };
-	if (c && *argv && command_follow(c, argv)) {
+	if (*c->path) {
 		command_uses(&u, c);
 		if (command_judge(c, &u, &v))
 			tool_error("run", v.certain ? "warning: %s will not be controlled: %s; %s"
@@ -142,8 +139,5 @@ int run_adapt(struct run_adapt *a, char *const *argv, bool adapted, bool quiet)
 		if (!adapted && !quiet)
 			warn(c, &u, argv);
 	}
-	if (c && adapted)
-		status = adapt(a, c, argv);
-	free(c);
-	return status;
+	return adapted ? adapt(a, c, argv) : 0;
 }
