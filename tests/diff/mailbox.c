@@ -50,7 +50,7 @@ bool mailbox_open(void)
 void mailbox_put(const char *text)
 {
 	snprintf(box->request, sizeof(box->request), "%s", text);
-	asked = box->request_gen | 1;
+	asked = __atomic_load_n(&box->request_gen, __ATOMIC_RELAXED) | 1;
 	__atomic_store_n(&box->request_gen, asked, __ATOMIC_RELEASE);
 	used = true;
 }
