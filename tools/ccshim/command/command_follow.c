@@ -11,59 +11,88 @@
 enum { NESTED = 16 };                    /* programs that start others, and interpreters */
 
 /*
- * Programs that execute what their arguments name; the short options that take a word; and the
- * number of words before the program that are no options. after: the option, or the words, that the
- * program follows; without it they start no program.
+ * Programs that execute the program that their arguments name; the short options that take a word; and
+ * the number of words before the program that are no options. after: the option, or the words, that
+ * the program follows; without it they start no program.
  */
 static const struct wrapper {
-	const char *name, *valued;
+	const char *names, *valued;
 	unsigned words;
 	const char *after;
 } wrappers[] = {
-	{ "catchsegv", "", 0, NULL }, { "ccshim", "armtoc", 0, "run" }, { "cgexec", "g", 0, NULL }, { "chrt", "TPD", 1, NULL },
-	{ "eatmydata", "", 0, NULL }, { "env", "uC", 0, NULL }, { "fakeroot", "lsifb", 0, NULL },
-	{ "faketime", "p", 1, NULL }, { "flock", "wE", 1, NULL }, { "gdb", "", 0, "--args" },
-	{ "gdbserver", "", 1, NULL }, { "ionice", "cnpPu", 0, NULL }, { "ip", "", 1, "netns exec" },
-	{ "ld.so", "", 0, NULL }, { "ltrace", "aeFlnopsuwx", 0, NULL }, { "mpiexec", "nHNfx", 0, NULL },
-	{ "mpiexec.hydra", "nf", 0, NULL }, { "mpirun", "cnHNfx", 0, NULL }, { "nice", "n", 0, NULL },
-	{ "nohup", "", 0, NULL }, { "nsenter", "tSG", 0, NULL }, { "numactl", "ipPmMCNO", 0, NULL },
-	{ "orterun", "cnHNx", 0, NULL }, { "perf", "eopCcFGIkmrtuxjD", 1, NULL },
-	{ "prlimit", "op", 0, NULL }, { "prterun", "cnHNx", 0, NULL }, { "prun", "cnHNx", 0, NULL },
-	{ "rr", "ocpv", 0, "record" }, { "setarch", "", 0, NULL }, { "setpriv", "", 0, NULL },
-	{ "setsid", "", 0, NULL }, { "srun", "ABcCdDeGiIJmMnNopPqrStTwxz", 0, NULL },
-	{ "stdbuf", "ioe", 0, NULL }, { "strace", "aeEIOopPsSuUXb", 0, NULL },
-	{ "taskset", "", 1, NULL }, { "time", "fo", 0, NULL }, { "timeout", "ks", 1, NULL },
-	{ "unshare", "RwSG", 0, NULL }, { "valgrind", "", 0, NULL },
-	{ "x86_64", "", 0, NULL },
+	{ " catchsegv eatmydata i386 ld.so linux32 linux64 nohup setarch setpriv setsid valgrind x86_64 ",
+	  "", 0, NULL },
+	{ " gdbserver taskset ", "", 1, NULL }, { " ccshim ", "armtoc", 0, "run" },
+	{ " cgexec ", "g", 0, NULL }, { " choom ", "np", 0, NULL }, { " chrt ", "TPD", 1, NULL },
+	{ " env ", "uC", 0, NULL }, { " fakeroot ", "lsifb", 0, NULL }, { " faketime ", "p", 1, NULL },
+	{ " flock ", "wE", 1, NULL }, { " gdb ", "", 0, "--args" }, { " ionice ", "cnpPu", 0, NULL },
+	{ " ip ", "", 1, "netns exec" }, { " ltrace ", "aeFlnopsuwx", 0, NULL },
+	{ " mpiexec mpiexec.hydra mpirun orterun prterun prun ", "cnHNfx", 0, NULL },
+	{ " nice ", "n", 0, NULL }, { " nsenter ", "tSG", 0, NULL }, { " numactl ", "ipPmMCNO", 0, NULL },
+	{ " perf ", "eopCcFGIkmrtuxjD", 1, NULL }, { " prlimit ", "op", 0, NULL },
+	{ " rr ", "ocpv", 0, "record" }, { " srun ", "ABcCdDeGiIJmMnNopPqrStTwxz", 0, NULL },
+	{ " stdbuf ", "ioe", 0, NULL }, { " strace ", "aeEIOopPsSuUXb", 0, NULL },
+	{ " time ", "fo", 0, NULL }, { " timeout ", "ks", 1, NULL }, { " unshare ", "RwSG", 0, NULL },
 };
 
 /* Programs that start others where LD_PRELOAD or the library may not be. */
 static const struct elsewhere {
-	const char *reason, *names;
+	const char *names, *reason;
 } elsewhere[] = {
-	{ "in a container", " apptainer buildah bwrap ch-run crictl crun ctr docker enroot firejail flatpak "
-	  "kubectl lxc lxc-attach machinectl nerdctl podman runc sarus shifter singularity systemd-nspawn " },
-	{ "on another host", " clush mosh parallel-ssh pdsh rsh ssh sshpass " },
-	{ "as another user", " doas gosu pkexec runuser setuidgid su su-exec sudo " },
-	{ "by another process", " at batch bsub qsub sbatch screen systemd-run tmux " },
-	{ "in another root directory", " chroot proot " }, { "in other namespaces", " nsenter " },
-	{ "with another LD_PRELOAD", " memusage " },
+	{ " apptainer buildah bwrap ch-run crictl crun ctr docker enroot firejail flatpak kubectl lxc "
+	  "lxc-attach machinectl nerdctl podman runc sarus shifter singularity systemd-nspawn ",
+	  "in a container" },
+	{ " clush mosh parallel-ssh pdsh rsh ssh sshpass ", "on another host" },
+	{ " doas gosu pkexec runuser setuidgid su su-exec sudo ", "as another user" },
+	{ " at batch bsub qsub sbatch screen systemd-run tmux ", "by another process" },
+	{ " chroot proot ", "in another root directory" }, { " nsenter ", "in other namespaces" },
+	{ " memusage ", "with another LD_PRELOAD" },
 };
 
-/* "/lib64/ld-linux-x86-64.so.2 ./app" runs the program as "./app" does. */
-static bool is_linker(const char *name)
+#define LENGTH(array) (sizeof(array) / sizeof(*(array)))
+
+static bool is_listed(const char *name, const char *names)
 {
-	return strncmp(name, "ld", 2) == 0 && strstr(name, ".so.");
+	char word[64];
+
+	snprintf(word, sizeof(word), " %s ", name);
+	return strstr(names, word);
 }
 
+/* "/lib64/ld-linux-x86-64.so.2 ./app" runs the program as "./app" does. */
 static const struct wrapper *find_wrapper(const char *name)
 {
-	if (is_linker(name))
+	if (strncmp(name, "ld", 2) == 0 && strstr(name, ".so."))
 		name = "ld.so";
-	for (unsigned i = 0; i < sizeof(wrappers) / sizeof(*wrappers); i++)
-		if (strcmp(wrappers[i].name, name) == 0)
+	for (unsigned i = 0; i < LENGTH(wrappers); i++)
+		if (is_listed(name, wrappers[i].names))
 			return &wrappers[i];
 	return NULL;
+}
+
+/* The reason why the program starts others elsewhere, or NULL. */
+static const char *find_elsewhere(const char *name)
+{
+	for (unsigned i = 0; i < LENGTH(elsewhere); i++)
+		if (is_listed(name, elsewhere[i].names))
+			return elsewhere[i].reason;
+	return NULL;
+}
+
+static bool is_shell(const char *name)
+{
+	return is_listed(name, " sh bash dash ksh zsh ");
+}
+
+static bool is_python(const char *name)
+{
+	return strncmp(name, "python", 6) == 0;
+}
+
+/* Whether a launcher of MPI or Slurm, which passes a variable that is named without a value. */
+static bool is_launcher(const char *name)
+{
+	return strncmp(name, "mpi", 3) == 0 || strstr(name, "run");
 }
 
 /* Whether the option takes the next word. The long options are the dynamic linker's. */
@@ -106,29 +135,6 @@ static char *const *find_after(char *const *word, const char *after)
 			return !after[len] ? word + 1
 			     : word[1] && strcmp(word[1], after + len + 1) == 0 ? word + 2 : NULL;
 	return NULL;
-}
-
-/* The reason why the program starts others elsewhere, or NULL. */
-static const char *find_elsewhere(const char *name)
-{
-	char word[64];
-
-	snprintf(word, sizeof(word), " %s ", name);
-	for (unsigned i = 0; i < sizeof(elsewhere) / sizeof(*elsewhere); i++)
-		if (strstr(elsewhere[i].names, word))
-			return elsewhere[i].reason;
-	return NULL;
-}
-
-static bool is_shell(const char *name)
-{
-	return strcmp(name, "sh") == 0 || strcmp(name, "bash") == 0 || strcmp(name, "dash") == 0 ||
-	       strcmp(name, "ksh") == 0 || strcmp(name, "zsh") == 0;
-}
-
-static bool is_python(const char *name)
-{
-	return strncmp(name, "python", 6) == 0;
 }
 
 /* -- words of a text --------------------------------------------------------------------------- */
@@ -231,11 +237,6 @@ static char *const *find_next(struct command *c, const char *name, const char *f
 
 /* -- what becomes of LD_PRELOAD ---------------------------------------------------------------- */
 
-static bool is_launcher(const char *name)
-{
-	return strncmp(name, "mpi", 3) == 0 || strstr(name, "run");
-}
-
 /* Options that start the program without the variables of the environment. */
 static bool clears_environment(const char *name, const char *w)
 {
@@ -248,26 +249,19 @@ static bool clears_environment(const char *name, const char *w)
 	       (strncmp(w, "--export=", 9) == 0 && !strstr(w, "ALL") && !strstr(w, "LD_PRELOAD"));
 }
 
-/*
- * Note whether the words between a program and the program that it starts remove LD_PRELOAD. A
- * launcher passes a variable that is named without a value.
- */
+/* Note whether the words between a program and the program that it starts remove LD_PRELOAD. */
 static void note_words(struct command *c, const char *name, char *const *word, char *const *end)
 {
-	const bool env = strcmp(name, "env") == 0;
+	const char *variable = is_launcher(name) ? "LD_PRELOAD=" : "LD_PRELOAD";
 	bool removed = false, named = false;
 
 	for (; *word && word != end; word++) {
-		if (clears_environment(name, *word))
-			removed = true;
-		else if (strstr(*word, is_launcher(name) ? "LD_PRELOAD=" : "LD_PRELOAD") ||
-			 strstr(*word, "exec -c"))
-			named = !strstr(*word, "ccshim");
-		else
-			continue;
-		removed = removed && !strstr(*word, "ccshim");
+		const bool ours = strstr(*word, "ccshim"), names = strstr(*word, variable) || strstr(*word, "exec -c");
+
+		removed = clears_environment(name, *word) || (removed && !(names && ours));
+		named = names ? !ours : named;
 	}
-	if (removed || (env && named))
+	if (removed || (named && strcmp(name, "env") == 0))
 		snprintf(c->removed, sizeof(c->removed), "%s removes LD_PRELOAD, or replaces it", name);
 	else if (named)
 		snprintf(c->unknown, sizeof(c->unknown), "arguments of %s may remove LD_PRELOAD", name);
