@@ -196,18 +196,16 @@ static char *const *find_in_words(struct command *c, char *const *argv)
 
 /* -- what starts the program ------------------------------------------------------------------- */
 
-/* A shell's -c: the program that is worth following, otherwise the first. */
+/* A program that a shell's arguments name; otherwise the first program in the text of -c. */
 static char *const *find_in_shell(struct command *c, char *const *argv)
 {
 	const unsigned first = c->count;
-	char *const *next, *const *text = argv + 1;
+	char *const *next = find_in_words(c, argv + 1);
 
-	while (*text && strchr("-+", **text) && ((*text)[1] == '-' || !strchr(*text, 'c')))
-		text += 1 + (text[1] && (*text)[1] != '-' && strchr(*text, 'o'));
-	if (!*text || **text != '-' || !text[1])
-		return find_in_words(c, argv + 1);
-	next = find_in_words(c, text + 1);
-	return next ? next : find_program(c->words + first, "", 0);
+	while (!next && *++argv && **argv == '-')
+		if ((*argv)[1] != '-' && strchr(*argv, 'c'))
+			next = find_program(c->words + first, "", 0);
+	return next;
 }
 
 /* Whether env has the option -S, which takes the words of a command. */

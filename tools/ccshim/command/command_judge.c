@@ -17,8 +17,8 @@ bool command_judge(const struct command *c, const struct command_uses *u, struct
 		snprintf(v->text, sizeof(v->text), "%s", started);
 		v->remedy = "put 'ccshim run --' directly before the program's name";
 	} else if (o) {
-		snprintf(v->text, sizeof(v->text), "%s", preload_obstacle_text(o));
-		v->remedy = preload_obstacle_remedy(o);
+		snprintf(v->text, sizeof(v->text), "%s", preload_obstacle_texts[o].text);
+		v->remedy = preload_obstacle_texts[o].remedy;
 	} else if (u && *u->copy && !*u->verbs) {
 		snprintf(v->text, sizeof(v->text), "%s contains a copy of libibverbs",
 			 strcmp(u->copy, basename(c->path)) == 0 ? "it" : u->copy);

@@ -10,12 +10,12 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "config/filename.h"
 #include "config/options.h"
 #include "run_adapt.h"
-#include "run_exec.h"
 #include "run_options.h"
 #include "tools/ccshim/command/command.h"
 #include "tools/ccshim/shared/ccshim.h"
@@ -159,6 +159,29 @@ static int check_configuration(const char *program, bool quiet)
 	return 0;
 }
 
+/* Returns only if the command cannot be executed, after a message: the exit status for that. */
+static int execute(const struct command *c, char **argv)
+{
+	const char *why = NULL;
+	char buf[PATH_MAX];
+	struct stat st;
+	int error;
+
+	execvp(*argv, argv);
+	error = errno;
+	if (error == EACCES && stat(*argv, &st) == 0)
+		why = S_ISDIR(st.st_mode) ? "it is a directory; give the path of a program"
+		    : access(*argv, X_OK) ? "Permission denied; make it executable with chmod +x" : NULL;
+	if (why)
+		tool_error("run", "%s: %s", *argv, why);
+	else if (error == ENOENT && *c->problem && preload_which(*argv, buf, sizeof(buf)))
+		tool_error("run", "%s; %s", c->problem, c->remedy);
+	else
+		tool_error("run", "%s: %s%s", *argv, strerror(error),
+			   error == ENOENT && !strchr(*argv, '/') ? " in any directory of PATH" : "");
+	return error == ENOENT ? EXIT_NO_COMMAND : EXIT_NO_EXEC;
+}
+
 int cmd_run(int argc, char **argv)
 {
 	static const struct option long_options[] = {
@@ -197,5 +220,5 @@ int cmd_run(int argc, char **argv)
 		return EXIT_ERROR;
 	if (run.dry)
 		return print_exports(&run);
-	return run_exec(argv);
+	return execute(&run.command, argv);
 }
