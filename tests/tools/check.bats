@@ -202,6 +202,10 @@ truthful() {
 		fail env --ignore-env ./app
 		fail env LD_PRELOAD= ./app
 		fail setpriv --reset-env ./app
+		fail setpriv --reset-e ./app
+		warn unshare -R / $PWD/app
+		warn unshare --root=/ $PWD/app
+		ok unshare --mount ./app
 		ok setpriv --no-new-privs ./app
 		ok sh -c "exec ./app"
 		ok sh -eu -c "echo; nice ./app x"

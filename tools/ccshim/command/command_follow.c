@@ -243,18 +243,24 @@ static bool clears_environment(const char *name, const char *w)
 	if (strcmp(name, "env") == 0)
 		return strcmp(w, "-") == 0 || (len > 9 && strncmp(w, "--ignore-environment", len) == 0) ||
 		       (*w == '-' && w[1] != '-' && strcspn(w, "i") < strcspn(w, "uCS"));
-	return strncmp(w, "--reset-env", 11) == 0 ||
+	return (len > 4 && strncmp(w, "--reset-env", len) == 0) ||
 	       (strncmp(w, "--export=", 9) == 0 && !strstr(w, "ALL") && !strstr(w, "LD_PRELOAD"));
 }
 
-/* Note whether the words between a program and the program that it starts remove LD_PRELOAD. */
+/*
+ * Note whether the words between a program and the program that it starts remove LD_PRELOAD, or change
+ * the root directory.
+ */
 static void note_words(struct command *c, const char *name, char *const *word, char *const *end)
 {
 	const char *variable = is_launcher(name) ? "LD_PRELOAD=" : "LD_PRELOAD";
 	bool removed = false, named = false;
 
 	for (; *word && word != end; word++) {
-		const bool ours = strstr(*word, "ccshim"), names = strstr(*word, variable) || strstr(*word, "exec -c");
+		const bool root = strcmp(name, "unshare") == 0 &&
+			(strncmp(*word, "-R", 2) == 0 || strstr(*word, "--root"));
+		const bool ours = strstr(*word, "ccshim");
+		const bool names = root || strstr(*word, variable) || strstr(*word, "exec -c");
 
 		removed = clears_environment(name, *word) || (removed && !(names && ours));
 		named = names ? !ours : named;
@@ -262,7 +268,8 @@ static void note_words(struct command *c, const char *name, char *const *word, c
 	if (removed || (named && strcmp(name, "env") == 0))
 		snprintf(c->removed, sizeof(c->removed), "%s removes LD_PRELOAD, or replaces it", name);
 	else if (named)
-		snprintf(c->unknown, sizeof(c->unknown), "arguments of %s may remove LD_PRELOAD", name);
+		snprintf(c->unknown, sizeof(c->unknown), "arguments of %s may remove LD_PRELOAD or "
+			 "change the root", name);
 }
 
 /* Note whether a program removes LD_PRELOAD for the next, or that this is unknown. */
@@ -274,7 +281,8 @@ static void note_effect(struct command *c, const char *name, const char *file, c
 	if (strcmp(name, "ccshim") == 0 && next)
 		*c->removed = *c->unknown = '\0';
 	else if (next && preload_obstacle(file) >= PRELOAD_SETUID)
-		snprintf(c->removed, sizeof(c->removed), "%s gains privileges, which removes LD_PRELOAD", name);
+		snprintf(c->removed, sizeof(c->removed), "%s gains privileges, which removes LD_PRELOAD",
+			 name);
 	else if (next)
 		note_words(c, name, argv + 1, next);
 	if (reason && argv[1] && !*c->unknown)
@@ -313,18 +321,6 @@ static char *const *unwrap(struct command *c, char *const *argv)
 
 /* -- scripts ----------------------------------------------------------------------------------- */
 
-/* Read the start of a file, as much as the kernel does. */
-static size_t read_start(const char *path, char *buf, size_t size)
-{
-	FILE *file = fopen(path, "re");
-	const size_t n = file ? fread(buf, 1, size - 1, file) : 0;
-
-	if (file)
-		fclose(file);
-	buf[n] = '\0';
-	return n;
-}
-
 static char *const *refuse(struct command *c, const char *file, const char *why, const char *name,
 			   const char *remedy)
 {
@@ -342,8 +338,12 @@ static char *const *interpret(struct command *c, char *const *argv)
 	const unsigned first = c->count;
 	const char *remedy = "correct its first line, or install the interpreter", *why;
 	char start[256], buf[PATH_MAX], *word, *rest = start + 2;
-	const size_t n = read_start(c->path, start, sizeof(start));
+	FILE *file = fopen(c->path, "re");
+	const size_t n = file ? fread(start, 1, sizeof(start) - 1, file) : 0; /* as the kernel */
 
+	if (file)
+		fclose(file);
+	start[n] = '\0';
 	if (memchr(start, '\0', n))
 		return refuse(c, c->script, "it is neither an ELF file nor a script", "", remedy);
 	if (strncmp(start, "#!", 2) != 0)
@@ -396,7 +396,8 @@ static bool is_elf(struct command *c)
 		return false;
 	linker = ccs_elf_interpreter(&e);
 	if (linker && access(linker, X_OK) && preload_obstacle(c->path) != PRELOAD_FOREIGN) {
-		snprintf(c->problem, sizeof(c->problem), "%s: its dynamic linker %s does not exist", c->path, linker);
+		snprintf(c->problem, sizeof(c->problem), "%s: its dynamic linker %s does not exist", c->path,
+			 linker);
 		c->remedy = "install the C library that it was built for";
 	}
 	ccs_elf_close(&e);
@@ -416,7 +417,8 @@ bool command_follow(struct command *c, char *const *argv)
 			continue;
 		found = preload_which(*argv, buf, sizeof(buf));
 		if (!found)
-			return refuse(c, *argv, "not found, or not executable", "", "give the name of an executable");
+			return refuse(c, *argv, "not found, or not executable", "",
+				      "give the name of an executable");
 		snprintf(c->path, sizeof(c->path), "%s%s", strchr(found, '/') ? "" : "./", found);
 		if (is_elf(c)) {
 			find_script(c, argv);
@@ -426,5 +428,6 @@ bool command_follow(struct command *c, char *const *argv)
 			snprintf(c->script, sizeof(c->script), "%s", c->path);
 		next = interpret(c, argv);
 	}
-	return argv && refuse(c, c->script, "its interpreters are nested too deeply", "", "correct its first line");
+	return argv && refuse(c, c->script, "its interpreters are nested too deeply", "",
+			      "correct its first line");
 }
