@@ -167,7 +167,8 @@ make_app() {
 }
 
 # truthful WORD COMMAND: check has that result, run warns of all but ok, and the program that starts in the
-# end has the library if the result is ok, and not if it is fail. One that is not installed is not started.
+# end has the library if the result is ok, and not if it is fail. What does not start without ccshim is not
+# started with it.
 truthful() {
 	local word=$1 loaded=none
 	run2 eval "$ccshim check --root '$root' $2"
@@ -180,6 +181,9 @@ truthful() {
 	fi
 	! ldd "$CCSHIM_LIB" | grep -q 'lib[at]san' || return 0 # gdb and others do not start with it
 	rm -f loaded
+	run2 eval "$2" < /dev/null
+	[ -e loaded ] || { echo "# not started here: $2: $errors"; return 0; }
+	rm loaded
 	run2 eval "$ccshim run -q $2" < /dev/null
 	[ ! -e loaded ] || loaded=$(cat loaded)
 	[[ $word:$loaded =~ ^(ok:yes|fail:no|warn:.*)$ ]] || { echo "$2: $word, $loaded: $errors"; return 1; }
