@@ -103,6 +103,7 @@ judged() {
 	done <<-END
 		prlimit --memlock=unlimited /bin/ls
 		ip netns exec true /bin/ls
+		ip vrf exec true /bin/ls
 		perf stat -e true /bin/ls
 		gdb -q --args /bin/ls
 		faketime -f true /bin/ls

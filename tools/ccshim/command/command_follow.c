@@ -12,8 +12,8 @@ enum { NESTED = 16 };                    /* programs that start others, and inte
 
 /*
  * Programs that execute the program that their arguments name; the short options that take a word; and
- * the number of words before the program that are no options. after: the option, or the words, that
- * the program follows; without it they start no program.
+ * the number of words before the program that are no options. after: the word that the program
+ * follows; without it they start no program.
  */
 static const struct wrapper {
 	const char *names, *valued;
@@ -26,7 +26,7 @@ static const struct wrapper {
 	{ " cgexec ", "g", 0, NULL }, { " choom ", "np", 0, NULL }, { " chrt ", "TPD", 1, NULL },
 	{ " env ", "uC", 0, NULL }, { " fakeroot ", "lsifb", 0, NULL }, { " faketime ", "p", 1, NULL },
 	{ " flock ", "wE", 1, NULL }, { " gdb ", "", 0, "--args" }, { " ionice ", "cnpPu", 0, NULL },
-	{ " ip ", "", 1, "netns exec" }, { " ltrace ", "aeFlnopsuwx", 0, NULL },
+	{ " ip ", "", 1, "exec" }, { " ltrace ", "aeFlnopsuwx", 0, NULL },
 	{ " mpiexec mpiexec.hydra mpirun orterun prterun prun ", "cnHNfx", 0, NULL },
 	{ " nice ", "n", 0, NULL }, { " nsenter ", "tSG", 0, NULL }, { " numactl ", "ipPmMCNO", 0, NULL },
 	{ " perf ", "eopCcFGIkmrtuxjD", 1, NULL }, { " prlimit ", "op", 0, NULL },
@@ -125,16 +125,12 @@ static char *const *find_program(char *const *word, const char *valued, unsigned
 	return NULL;
 }
 
-/* The words after an option, or after two words that follow each other. */
+/* The words after a word; NULL: it is not there. */
 static char *const *find_after(char *const *word, const char *after)
 {
-	const size_t len = strcspn(after, " ");
-
-	for (; *word; word++)
-		if (strncmp(*word, after, len) == 0 && !(*word)[len])
-			return !after[len] ? word + 1
-			     : word[1] && strcmp(word[1], after + len + 1) == 0 ? word + 2 : NULL;
-	return NULL;
+	while (*word && strcmp(*word, after) != 0)
+		word++;
+	return *word ? word + 1 : NULL;
 }
 
 /* -- words of a text --------------------------------------------------------------------------- */
