@@ -267,6 +267,7 @@ truthful() {
 	make_app
 	truthful ok "env -i CCSHIM_LIB=$CCSHIM_LIB $ccshim run ./app"
 	truthful ok "sh -c 'unset LD_PRELOAD; exec $ccshim run -- ./app'"
+	truthful warn "sh -c 'unset LD_PRELOAD; $ccshim stat; ./app'"
 }
 
 @test "a program that gains privileges and starts another removes LD_PRELOAD" {

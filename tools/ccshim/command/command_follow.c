@@ -171,10 +171,7 @@ static bool is_worth_following(const char *word)
 			command_file_uses(file));
 }
 
-/*
- * A program that the arguments of a shell or of an unknown program name: the first that is worth
- * following. The value of an option may be one.
- */
+/* The first program, in these words or their parts, that is worth following; options may have values. */
 static char *const *find_in_words(struct command *c, char *const *argv)
 {
 	char *value;
@@ -274,7 +271,7 @@ static void note_effect(struct command *c, const char *name, const char *file, c
 {
 	const char *reason = find_elsewhere(name);
 
-	if (strcmp(name, "ccshim") == 0 && next)
+	if (next && strcmp(name, "ccshim") == 0 && find_after(argv + 1, "run"))
 		*c->removed = *c->unknown = '\0';
 	else if (next && preload_obstacle(file) >= PRELOAD_SETUID)
 		snprintf(c->removed, sizeof(c->removed), "%s gains privileges, which removes LD_PRELOAD",
