@@ -252,7 +252,7 @@ static void note_words(struct command *c, const char *name, char *const *word, c
 	for (; *word && word != end; word++) {
 		const bool root = strcmp(name, "unshare") == 0 &&
 			(strncmp(*word, "-R", 2) == 0 || strstr(*word, "--root"));
-		const bool ours = strstr(*word, "ccshim");
+		const bool ours = strstr(*word, "libccshim");
 		const bool names = root || strstr(*word, variable) || strstr(*word, "exec -c");
 
 		removed = clears_environment(name, *word) || (removed && !(names && ours));
