@@ -289,13 +289,9 @@ bench_ccfabric_ccfabric_SOURCES = \
 	bench/ccfabric/models/matrix.c \
 	bench/ccfabric/models/matrix.h \
 	bench/ccfabric/models/matrix_print.c \
+	bench/ccfabric/models/matrix_run.c \
 	bench/ccfabric/models/models.c \
 	bench/ccfabric/models/models.h \
-	bench/ccfabric/models/suite.c \
-	bench/ccfabric/models/suite.h \
-	bench/ccfabric/models/tune.c \
-	bench/ccfabric/models/tune.h \
-	bench/ccfabric/models/tune_print.c \
 	bench/ccfabric/repeat.c \
 	bench/ccfabric/repeat.h \
 	bench/ccfabric/scenario.c \

@@ -17,7 +17,6 @@
 #include "run.h"
 #include "scenario.h"
 #include "summary.h"
-#include "bench/ccfabric/models/tune.h"
 
 static void show_progress(uint64_t now, unsigned done, unsigned flows)
 {
@@ -114,13 +113,11 @@ int main(int argc, char **argv)
 		return run(argc - 1, argv + 1);
 	if (argc > 1 && strcmp(argv[1], "matrix") == 0)
 		return matrix(argc - 1, argv + 1, fab_run_options);
-	if (argc > 1 && strcmp(argv[1], "tune") == 0)
-		return tune(argc - 1, argv + 1, fab_run_options);
 	if (argc > 1 && strcmp(argv[1], "scenario") == 0)
 		return scenario(argc - 1, argv + 1);
 	if (argc > 1 && strcmp(argv[1], "--help") == 0)
 		output_help(options_usage);
 	if (argc > 1)
-		die("'%s' is no command; run, scenario, matrix and tune are", argv[1]);
-	die("a command is missing: run, scenario, matrix or tune");
+		die("'%s' is no command; run, scenario and matrix are", argv[1]);
+	die("a command is missing: run, scenario or matrix");
 }

@@ -108,7 +108,7 @@ conforms() {
 	END
 }
 
-@test "ccfabric run, scenario, matrix and tune" {
+@test "ccfabric run, scenario and matrix" {
 	needs_jsonschema
 	ccfabric=$top_builddir/bench/ccfabric/ccfabric
 	[ -x "$ccfabric" ] || skip "ccfabric is not built"
@@ -123,8 +123,6 @@ conforms() {
 	echo 'later not-run because of this' >> few
 	conforms ccfabric-matrix "$ccfabric" matrix -q --models few --cc none --cc auto --json
 	[ "$(jq '.models | length' ccfabric-matrix.json)" -eq 6 ]
-	conforms ccfabric-tune "$ccfabric" tune -q --models few --kmin 10k --kmax 100k --pmax 5% \
-		--alpha 1/8 --beside none --json
 }
 
 @test "ccshimd --status" {
