@@ -209,8 +209,6 @@ bench_libfabric_sim_la_SOURCES = \
 	bench/ccfabric/figures.h \
 	bench/ccfabric/operations.c \
 	bench/ccfabric/operations.h \
-	bench/ccfabric/plot.c \
-	bench/ccfabric/plot.h \
 	bench/ccfabric/presets.c \
 	bench/ccfabric/presets.h \
 	bench/ccfabric/run.c \
@@ -255,16 +253,11 @@ bench_libfabric_sim_la_SOURCES = \
 	bench/sim/fabric/routes.c \
 	bench/sim/fabric/routes.h \
 	bench/sim/fabric/schedule.c \
-	bench/sim/fabric/series.c \
 	bench/sim/fabric/sim.c \
 	bench/sim/fabric/switch.c \
 	bench/sim/fabric/topology.c \
 	bench/sim/fabric/topology.h \
 	bench/sim/fabric/watch.c \
-	tools/common/gnuplot.c \
-	tools/common/gnuplot.h \
-	tools/common/program.c \
-	tools/common/program.h \
 	tools/common/topology.c \
 	tools/common/topology.h \
 	tools/common/words.c \
@@ -292,8 +285,6 @@ bench_ccfabric_ccfabric_SOURCES = \
 	bench/ccfabric/models/matrix_run.c \
 	bench/ccfabric/models/models.c \
 	bench/ccfabric/models/models.h \
-	bench/ccfabric/repeat.c \
-	bench/ccfabric/repeat.h \
 	bench/ccfabric/scenario.c \
 	bench/ccfabric/scenario.h
 bench_ccfabric_ccfabric_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) \

@@ -225,7 +225,7 @@ matrix() {
 		a not-run|wrong:1: model a needs a goal
 		a full= --for 1ms|wrong:1: model a needs a goal
 		a full=3->9 --flows incast:1,1k|model a: the topology has no port 3->9
-		a delivered --flows incast:1,1k --plot x.svg|model a has an option of results
+		a delivered --flows incast:1,1k --out_json x|model a has an option of results
 		a delivered --flows cross:0-99,0,1k|'cross:0-99,0,1k' is no traffic
 		a-name-that-is-much-too-long delivered|wrong:1: the name of model a-name
 	END

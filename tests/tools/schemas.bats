@@ -115,7 +115,6 @@ conforms() {
 	short=(--topology star:3@100g --flows incast:2,64k)
 	conforms ccfabric-run "$ccfabric" run -q "${short[@]}" --cc dcqcn --out_json -
 	conforms ccfabric-run "$ccfabric" run -q "${short[@]}" --for 5us --out_json -
-	conforms ccfabric-run "$ccfabric" run -q "${short[@]}" --repeat 2 --out_json -
 	conforms ccfabric-scenario "$ccfabric" scenario collective --cc copa --out_json -
 	conforms ccfabric-scenario "$ccfabric" scenario kv --for 20us --warmup 0 --out_json -
 	echo "some delivered ${short[*]} --warmup 2us --for 50us" > few

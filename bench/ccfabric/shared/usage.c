@@ -96,10 +96,6 @@ const char options_usage[] =
 	"Results:\n"
 	"  --warmup TIME     after the first start, not counted in ports' figures (0)\n"
 	"  --seed N          of all that is random (1)\n"
-	"  --repeat N        N runs with seeds from --seed on, a line for each (1)\n"
-	"  --jobs N          of them side by side (one per CPU)\n"
 	"  --out_json FILE   all flows and ports; - is standard output, without the table\n"
-	"  --fct FILE        flows as in the HPCC simulator's fct.txt\n"
-	"  --plot FILE       .svg or .png: queues over time, slowdown, load of the links\n"
 	"  --save-topology FILE, --save-flows FILE  what was generated, in its formats\n"
 	"  -q, --quiet       no progress\n";

@@ -19,7 +19,7 @@ enum { CONTROL = FAB_PRIORITIES, QUEUES };  /* PAUSE frames go before all priori
  * the network, or a number of the scenario's. The functions for them
  * are in sim.c, and get this number, or 0. */
 enum event {
-	ARRIVE, FREE, DUE, TIMER, TIMEOUT, START, CHANGE, WATCH, RECORD, SAMPLE, WARM, PAUSED, SHAPED, CREDITS,
+	ARRIVE, FREE, DUE, TIMER, TIMEOUT, START, CHANGE, WATCH, RECORD, WARM, PAUSED, SHAPED, CREDITS,
 	CUT, HELD,
 };
 
@@ -383,10 +383,6 @@ void agent_read(struct sim *s, uint32_t port);
 /* A message of an agent has arrived at a sender, and is for all its flows to that agent. */
 void agent_message(struct sim *s, const struct packet *k);
 void agents_free(struct sim *s);
-
-/* series.c */
-void series_init(struct sim *s);
-void series_sample(struct sim *s, uint32_t number);
 
 /* watch.c: deadlocks, and the watchdog against them */
 void watch_init(struct sim *s);
