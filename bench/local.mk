@@ -120,15 +120,6 @@ bench_ccbench_ccbench_mpi_CPPFLAGS = $(bench_ccbench_ccbench_CPPFLAGS) $(MPI_CFL
 bench_ccbench_ccbench_mpi_CFLAGS = $(AM_CFLAGS) -pthread
 bench_ccbench_ccbench_mpi_LDADD = bench/libbench.la $(VERBS_LIBS) $(MPI_LIBS)
 
-# Collective operations between the ranks of an MPI job; for developers, not installed.
-if HAVE_MPI
-noinst_PROGRAMS += bench/micro/collectives
-endif
-bench_micro_collectives_SOURCES = bench/micro/collectives.c
-bench_micro_collectives_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
-bench_micro_collectives_LDADD = $(MPI_LIBS)
-EXTRA_DIST += bench/scripts/collectives
-
 # Cost of the engine per event; for developers, not installed.
 noinst_PROGRAMS += bench/micro/engine
 bench_micro_engine_SOURCES = \
@@ -154,8 +145,6 @@ bench_grid_grid_LDADD = bench/sim/libstar.la bench/libfabric-sim.la bench/libben
 # Cost of host agents per mark and per CNP; for developers, not installed.
 noinst_PROGRAMS += bench/micro/marks
 bench_micro_marks_SOURCES = \
-	bench/micro/agents.c \
-	bench/micro/agents.h \
 	bench/micro/marks.c \
 	tools/common/seconds.c \
 	tools/common/seconds.h

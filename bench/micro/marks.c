@@ -7,11 +7,17 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -19,7 +25,10 @@
 #include <unistd.h>
 
 #include "agent/capture.h"
-#include "agents.h"
+#include "agent/loop.h"
+#include "base/address.h"
+#include "feedback/agent_conn.h"
+#include "feedback/shm.h"
 #include "tools/common/seconds.h"
 
 enum { RP, NP, AGENTS, BATCH = 20, ROCE = 4791 };
@@ -41,11 +50,38 @@ static uint32_t flows;
 static uint64_t late;                    /* marks that the last row did not process in time */
 static int agents_nice;
 
+static _Noreturn void fail(const char *what)
+{
+	fprintf(stderr, "marks: %s\n", what);
+	exit(1);
+}
+
+static void check(int ok, const char *what)
+{
+	if (ok)
+		return;
+	perror(what);
+	exit(1);
+}
+
+/* A network namespace with a loopback interface only. */
+static void enter_network(void)
+{
+	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
+	int fd;
+
+	if (unshare(CLONE_NEWNET) && unshare(CLONE_NEWUSER | CLONE_NEWNET))
+		fail("cannot create a network namespace: run it as root");
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	check(ioctl(fd, SIOCSIFFLAGS, &lo) == 0, "lo");
+	close(fd);
+}
+
 static double cpu_of(int i)
 {
 	clockid_t clock;
 
-	bench_check(pthread_getcpuclockid(thread[i], &clock) == 0, "pthread_getcpuclockid");
+	check(pthread_getcpuclockid(thread[i], &clock) == 0, "pthread_getcpuclockid");
 	return seconds_now(clock);
 }
 
@@ -54,7 +90,7 @@ static double cpu_of(int i)
 static void *run_agent(void *a)
 {
 	/* On Linux this sets the nice value of the calling thread. */
-	bench_check(!setpriority(PRIO_PROCESS, 0, agents_nice), "setpriority");
+	check(!setpriority(PRIO_PROCESS, 0, agents_nice), "setpriority");
 	ccs_agent_run(a);
 	return NULL;
 }
@@ -72,8 +108,8 @@ static void start_agent(int i, uint64_t interval_ns)
 	config[i].interval_ns = interval_ns;
 	agent[i] = ccs_agent_open(&config[i], err, sizeof(err));
 	if (!agent[i])
-		bench_fail(err);
-	bench_check(pthread_create(&thread[i], NULL, run_agent, agent[i]) == 0, "pthread_create");
+		fail(err);
+	check(pthread_create(&thread[i], NULL, run_agent, agent[i]) == 0, "pthread_create");
 }
 
 static void finish_agent(int i)
@@ -87,13 +123,54 @@ static void finish_agent(int i)
 	unlink(lock);
 }
 
+static void await_reply(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	struct ccs_ipc_result r;
+
+	check(poll(&p, 1, -1) == 1, "poll");
+	errno = ccs_agent_conn_reply(fd, &r);
+	check(!errno, "no reply of the agent");
+	errno = r.error;
+	check(!errno, "refused by the agent");
+}
+
+static int create_region(void)
+{
+	const int memory = memfd_create("marks", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	check(ftruncate(memory, sizeof(*page)) == 0, "ftruncate");
+	page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+	check(page != MAP_FAILED, "mmap");
+	page->magic = CCS_SHM_MAGIC;
+	page->version = CCS_SHM_VERSION;
+	page->slots = CCS_SHM_SLOTS;
+	page->paths = CCS_SHM_PATHS;
+	ccs_shm_touch(page, 0, sizeof(*page));
+	check(fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0, "fcntl");
+	return memory;
+}
+
 /* Flow i's packets go from RP's address to QP i + 1 at NP's. */
 static int connect_client(void)
 {
-	const int fd = bench_connect(path[RP], &page);
+	struct ccs_feedback_flow flow = { .device = "bench0", .port = 1 };
+	const int memory = create_region(), fd = ccs_agent_conn_open(path[RP], memory);
+	struct ccs_address from, to;
 
-	for (uint32_t slot = 0; slot < flows; slot++)
-		bench_add(fd, address[RP], address[NP], slot);
+	check(fd >= 0, "connect");
+	close(memory);
+	await_reply(fd);
+	ccs_address_parse(address[RP], &from);
+	ccs_address_parse(address[NP], &to);
+	memcpy(flow.local_gid, from.b, 16);
+	memcpy(flow.peer_gid, to.b, 16);
+	for (uint32_t slot = 0; slot < flows; slot++) {
+		flow.local_qpn = flow.peer_qpn = slot + 1;
+		errno = ccs_agent_conn_add(fd, slot, &flow);
+		check(!errno, "send");
+		await_reply(fd);
+	}
 	while (!page->path[atomic_load(&page->slot[0].path) - 1].last_seen_ns)
 		seconds_sleep(0.01);
 	return fd;
@@ -108,7 +185,7 @@ static int bound_socket(const char *text, uint16_t port)
 
 	inet_pton(AF_INET, text, &in.sin_addr);
 	setsockopt(fd, IPPROTO_IP, IP_TOS, &ce, sizeof(ce));
-	bench_check(bind(fd, (struct sockaddr *)&in, sizeof(in)) == 0, "bind");
+	check(bind(fd, (struct sockaddr *)&in, sizeof(in)) == 0, "bind");
 	return fd;
 }
 
@@ -125,7 +202,7 @@ static uint64_t send_marks(double seconds, double rate)
 	uint64_t sent = 0;
 
 	inet_pton(AF_INET, address[NP], &to.sin_addr);
-	bench_check(connect(fd, (struct sockaddr *)&to, sizeof(to)) == 0, "connect");
+	check(connect(fd, (struct sockaddr *)&to, sizeof(to)) == 0, "connect");
 	while (due < since + seconds) {
 		for (unsigned i = 0; i < BATCH; i++) {
 			const uint32_t qpn = (uint32_t)((sent + i) % flows + 1);
@@ -136,7 +213,7 @@ static uint64_t send_marks(double seconds, double rate)
 			iov[i] = (struct iovec){ packet[i], sizeof(packet[i]) };
 			h[i].msg_hdr = (struct msghdr){ .msg_iov = &iov[i], .msg_iovlen = 1 };
 		}
-		bench_check(sendmmsg(fd, h, BATCH, 0) == BATCH, "sendmmsg");
+		check(sendmmsg(fd, h, BATCH, 0) == BATCH, "sendmmsg");
 		sent += BATCH;
 		due += BATCH / rate;
 		if (due > seconds_now(CLOCK_MONOTONIC))
@@ -204,7 +281,7 @@ static void start_busy(int n)
 	for (int i = 0; i < n; i++) {
 		const pid_t child = fork();
 
-		bench_check(child >= 0, "fork");
+		check(child >= 0, "fork");
 		if (child)
 			continue;
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -213,7 +290,7 @@ static void start_busy(int n)
 	}
 	/* A NIC delivers packets whatever the load is. */
 	if (n)
-		bench_check(!setpriority(PRIO_PROCESS, 0, -20), "setpriority");
+		check(!setpriority(PRIO_PROCESS, 0, -20), "setpriority");
 }
 
 static void row(const char *name, const struct ccs_agent_totals *t, uint64_t sent,
@@ -256,8 +333,8 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return 2;
 	}
-	bench_check(mkdtemp(directory) != NULL, directory);
-	bench_own_network();
+	check(mkdtemp(directory) != NULL, directory);
+	enter_network();
 	start_busy(argc > 4 ? atoi(argv[4]) : 0);
 	measure_all(seconds, rate);
 	rmdir(directory);
