@@ -58,7 +58,6 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/plot/plot.h \
 	tools/ccshim/plot/plot_data.c \
 	tools/ccshim/plot/plot_draw.c \
-	tools/ccshim/plot/plot_inflight.c \
 	tools/ccshim/plot/plot_stat.c \
 	tools/ccshim/plot/plot_trace.c \
 	tools/ccshim/shared/preload.c \

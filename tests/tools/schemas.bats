@@ -96,7 +96,6 @@ conforms() {
 	done <<- END
 		headroom --explain
 		headroom --all $PWD/topo
-		headroom --solve 408@100g/100m,98@25g/15m
 		buffer
 		thresholds --check 5k:20k
 		ecn --pps 2227007 --check 1:1400 --poll 50us --weight 1/4
