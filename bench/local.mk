@@ -217,7 +217,6 @@ bench_libfabric_sim_la_SOURCES = \
 	bench/sim/fabric/baselines.c \
 	bench/sim/fabric/baselines.h \
 	bench/sim/fabric/changes.c \
-	bench/sim/fabric/cut.c \
 	bench/sim/fabric/delays.h \
 	bench/sim/fabric/driver_credit.c \
 	bench/sim/fabric/driver_message.c \

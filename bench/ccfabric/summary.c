@@ -126,7 +126,6 @@ static void write_totals(struct ccs_json *j, const struct fab_result *r)
 	ccs_json_num(j, "deadlock_us", us_from(r, r->deadlock_at));
 	ccs_json_uint(j, "deadlocked_ports", r->deadlocked);
 	ccs_json_uint(j, "storms", r->storms);
-	ccs_json_uint(j, "cut_off", r->cut);
 }
 
 bool fab_write_json(const void *outcome, FILE *f)
@@ -211,8 +210,6 @@ static void print_flows(const struct fab_conf *conf, const struct fab_result *r,
 		print_class(conf, r, &class[i], f);
 	if (r->done < conf->flows->n)
 		fprintf(f, "%u of %u flows are not done.\n", conf->flows->n - r->done, conf->flows->n);
-	if (r->cut)
-		fprintf(f, "%u of them have no path since the last change of the network.\n", r->cut);
 }
 
 static void print_operations(const struct fab_result *r, FILE *f)

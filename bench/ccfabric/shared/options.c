@@ -414,6 +414,8 @@ void options_parse(struct options *o, int argc, char **argv)
 		die("--verb: only the flow layer makes a difference, so READ and SEND need --hosts shim");
 	if (o->for_us > 0 && (double)o->conf.warm >= o->for_us * FAB_PS_PER_US)
 		die("--warmup is not shorter than --for: nothing would be counted");
+	if (o->changes && !(o->for_us > 0))
+		die("--fail, --restore and --converge need --for: a flow without a path does not end");
 	if (o->conf.segment && o->conf.segment % o->conf.wire.payload)
 		die("--segment: it is not a multiple of a packet's --mtu of %u bytes", o->conf.wire.payload);
 	o->conf.lossless = o->priority;

@@ -20,7 +20,7 @@ const char options_usage[] =
 	"  --routes FILE     lines \"ROUTE NODE -> HOST via NODE...\"; all others are\n"
 	"                    shortest paths\n"
 	"  --fail A-B@TIME   the link of two nodes fails so long after the first start\n"
-	"  --restore A-B@TIME  and works again\n"
+	"  --restore A-B@TIME  and works again; these and --converge need --for\n"
 	"  --converge N@TIME  node N, or all, gets tables for the links that work then\n"
 	"  --ttl N           switches that a packet may pass (64)\n"
 	"Traffic:\n"

@@ -171,7 +171,7 @@ struct fab_conf {
 	uint64_t warm;           /* ps after the first start until ports are measured */
 	bool delays;             /* measure the lossless packets' delays from `warm` on */
 	uint64_t seed;
-	uint64_t end;            /* ps; UINT64_MAX: when all flows are done */
+	uint64_t end;            /* ps; UINT64_MAX: when all flows are done, which needs paths for all */
 	/* Called about four times a second with the progress so far; may be NULL. */
 	void (*progress)(uint64_t now, unsigned done, unsigned flows);
 };
@@ -229,7 +229,6 @@ struct fab_result {
 	double cnp_us_sum, cnp_us_max; /* time from the receiver to the sender */
 	double headroom_max;     /* bytes in use of one priority group */
 	unsigned done;           /* flows */
-	unsigned cut;            /* flows for whose end the run does not wait: they have no path */
 	/* Those that began after `warm` and have ended, or run at the end and are the longest. */
 	struct fab_operation *operation;
 	unsigned operations;

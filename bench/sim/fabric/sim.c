@@ -46,7 +46,8 @@ static void change(struct sim *s, uint32_t number)
 static void (*const handler[])(struct sim *s, uint32_t number) = {
 	[FREE] = port_free, [DUE] = flow_due, [TIMER] = flow_timer, [TIMEOUT] = flow_timeout,
 	[START] = start_flows, [CHANGE] = change, [WATCH] = watch, [RECORD] = agent_read,
-	[WARM] = warm, [PAUSED] = network_pause, [SHAPED] = port_kick, [CREDITS] = credits_give, [CUT] = cut_check, [HELD] = host_held,
+	[WARM] = warm, [PAUSED] = network_pause, [SHAPED] = port_kick,
+	[CREDITS] = credits_give, [HELD] = host_held,
 };
 
 static void finish_flow(struct sim *s, struct flow *f)
