@@ -142,14 +142,6 @@ bench_grid_grid_SOURCES = \
 	bench/grid/grid_run.c
 bench_grid_grid_LDADD = bench/sim/libstar.la bench/libfabric-sim.la bench/libbench.la
 
-# Cost of host agents per mark and per CNP; for developers, not installed.
-noinst_PROGRAMS += bench/micro/marks
-bench_micro_marks_SOURCES = \
-	bench/micro/marks.c \
-	tools/common/seconds.c \
-	tools/common/seconds.h
-bench_micro_marks_LDADD = libccs-agent.la libccs-core.la -lpthread
-
 # Memory and CPU time of queue pairs; likewise.
 noinst_PROGRAMS += bench/micro/qps
 bench_micro_qps_SOURCES = bench/micro/qps.c
@@ -196,8 +188,6 @@ noinst_LTLIBRARIES += bench/libfabric-sim.la
 bench_libfabric_sim_la_SOURCES = \
 	bench/ccfabric/figures.c \
 	bench/ccfabric/figures.h \
-	bench/ccfabric/operations.c \
-	bench/ccfabric/operations.h \
 	bench/ccfabric/presets.c \
 	bench/ccfabric/presets.h \
 	bench/ccfabric/run.c \

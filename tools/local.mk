@@ -199,15 +199,12 @@ tools_ccshimd_ccshimd_SOURCES = \
 	tools/ccshimd/displace.h \
 	tools/ccshimd/filter.c \
 	tools/ccshimd/filter.h \
-	tools/ccshimd/inherit.c \
-	tools/ccshimd/inherit.h \
 	tools/ccshimd/key_file.c \
 	tools/ccshimd/key_file.h \
 	tools/ccshimd/links.c \
 	tools/ccshimd/links.h \
 	tools/ccshimd/main.c \
 	tools/ccshimd/message.c \
-	tools/ccshimd/status.c \
 	tools/common/ask_agent.c \
 	tools/common/ask_agent.h \
 	tools/common/capabilities.c \

@@ -18,16 +18,6 @@ static void show_progress(uint64_t now, unsigned done, unsigned flows)
 	progress_bar(0, 1, "simulating", (double)done / flows);
 }
 
-static bool write_topology(const void *topology, FILE *f)
-{
-	return topology_write(topology, f);
-}
-
-static bool write_flows(const void *flows, FILE *f)
-{
-	return fab_flows_write(flows, f);
-}
-
 static void print_all(const struct options *o, const struct fab_result *r, struct fab_cost cost)
 {
 	const struct fab_outcome outcome = { &o->conf, r, cost };
@@ -36,8 +26,6 @@ static void print_all(const struct options *o, const struct fab_result *r, struc
 		fab_print(&outcome, stdout);
 	output_flush();
 	output_write(o->json, fab_write_json, &outcome);
-	output_write(o->save_topology, write_topology, o->conf.topology);
-	output_write(o->save_flows, write_flows, o->conf.flows);
 }
 
 static int run(int argc, char **argv)
@@ -50,8 +38,6 @@ static int run(int argc, char **argv)
 	die_in_command("run");
 	options_parse(&o, argc, argv);
 	output_check(o.json);
-	output_check(o.save_topology);
-	output_check(o.save_flows);
 	fab_set_up(&s, &o);
 	if (!o.quiet && progress_watched())
 		o.conf.progress = show_progress;

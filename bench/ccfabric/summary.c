@@ -8,7 +8,6 @@
 #include "base/document.h"
 #include "base/json.h"
 #include "bench/sim/core/memory.h"
-#include "operations.h"
 #include "tools/common/human.h"
 
 enum { BUSIEST = 8 };
@@ -86,6 +85,28 @@ static void write_port(struct ccs_json *j, const struct topology *t, uint32_t i,
 	ccs_json_uint(j, "marks", p->marks);
 	ccs_json_num(j, "utilisation", p->utilisation);
 	write_queues(j, p->queue);
+	ccs_json_end(j);
+}
+
+struct spread fab_operations(const struct fab_result *r)
+{
+	double *us = mem_zeroed(r->operations + 1, sizeof(*us));
+	struct spread s;
+
+	for (unsigned i = 0; i < r->operations; i++)
+		us[i] = (double)r->operation[i].length / FAB_PS_PER_US;
+	s = spread_of(us, r->operations);
+	free(us);
+	return s;
+}
+
+void fab_write_operations(struct ccs_json *j, const struct spread *s)
+{
+	ccs_json_object(j, "operations");
+	ccs_json_uint(j, "count", s->n);
+	ccs_json_num(j, "p50_us", s->p50);
+	ccs_json_num(j, "p99_us", s->p99);
+	ccs_json_num(j, "max_us", s->max);
 	ccs_json_end(j);
 }
 

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/json.h"
+#include "bench/ccbench/scenario/figures.h"
 #include "bench/sim/fabric/fabric.h"
 
 /* The duration of the run. */
@@ -19,6 +21,10 @@ struct fab_outcome {
 };
 
 void fab_print(const struct fab_outcome *o, FILE *f);
+
+/* The times of operations, us. */
+struct spread fab_operations(const struct fab_result *r);
+void fab_write_operations(struct ccs_json *j, const struct spread *operations);
 
 /* Writes a struct fab_outcome; false if the file cannot be written. */
 bool fab_write_json(const void *outcome, FILE *f);

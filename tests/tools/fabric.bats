@@ -119,14 +119,6 @@ alone() {
 	[ "$(sed -n 1p sums)" = "$(sed -n 2p sums)" ]
 }
 
-@test "what was generated and saved gives the same result when it is read" {
-	fabric --topology leaf-spine:2x4x2@25g:100g --flows hadoop:30% --for 2ms \
-		--save-topology topology --save-flows flows
-	jq -c '[.flows[].fct_ns]' out.json > generated
-	fabric --topology topology --flows flows --for 2ms
-	jq -c '[.flows[].fct_ns]' out.json | diff generated -
-}
-
 @test "a path of the routes file is taken, and equal-cost paths are shared" {
 	printf '%s\n' 'ROUTE 4 -> 2 via 6' 'ROUTE 4 -> 3 via 6' > routes
 	fabric --topology leaf-spine:2x2x2@25g:25g --flows permutation:1m
@@ -231,12 +223,12 @@ alone() {
 		[ "$output" = "ccfabric: standard output: No space left on device" ]
 	done
 	# Refused before anything is simulated.
-	for option in --out_json --save-topology --save-flows; do
+	for option in --out_json; do
 		run "$ccfabric" run -q --topology star:2@1g --flows incast:1,64k $option /missing/file
 		[ "$option $status" = "$option 1" ]
 		[[ $output == "ccfabric: /missing/file: No such file"* ]]
 	done
-	for option in --out_json --save-topology --save-flows; do
+	for option in --out_json; do
 		run "$ccfabric" run -q --topology star:2@1g --flows incast:1,64k $option /dev/full
 		[ "$option $status" = "$option 1" ]
 		[[ $output == *"ccfabric: /dev/full: No space left on device"* ]]

@@ -60,7 +60,7 @@ static void set_options(const struct matrix *x, const struct fab_model *m, const
 		add_word(&w, x->ecn);
 	}
 	options_parse(o, (int)w.n, w.word);
-	if (o->json || o->save_topology || o->save_flows)
+	if (o->json)
 		die("model %s has an option of results", m->name);
 	o->conf.delays = true;
 }

@@ -329,7 +329,6 @@ struct row {
 static const struct row rows[] = {
 	{ "topology", TEXT, AT(topology) }, { "routes", TEXT, AT(routes) },
 	{ "flows", TEXT, AT(flows) }, { "cc", TEXT, AT(cc) }, { "out_json", TEXT, AT(json) },
-	{ "save-topology", TEXT, AT(save_topology) }, { "save-flows", TEXT, AT(save_flows) },
 	{ "delay", TIME, AT(delay_us) }, { "jitter", TIME, AT(jitter_us) },
 	{ "for", TIME, AT(for_us) }, { "until", TIME, AT(until_us) },
 	{ "base-rtt", TIME, AT(conf.base_rtt_us) }, { "cnp", TIME, AT(conf.cnp_us) },

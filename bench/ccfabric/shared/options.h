@@ -12,7 +12,7 @@ enum { MAX_CHANGES = 64 };
 struct options {
 	const char *topology, *flows, *routes, *cc;
 	const char *priority_cc[FAB_PRIORITIES]; /* NULL: cc */
-	const char *json, *save_topology, *save_flows;
+	const char *json;
 	double delay_us, jitter_us, for_us, until_us; /* until: 0: for */
 	uint64_t message;        /* bytes of each; 0: a flow is one */
 	enum fab_verb verb;

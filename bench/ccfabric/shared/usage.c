@@ -97,5 +97,4 @@ const char options_usage[] =
 	"  --warmup TIME     after the first start, not counted in ports' figures (0)\n"
 	"  --seed N          of all that is random (1)\n"
 	"  --out_json FILE   all flows and ports; - is standard output, without the table\n"
-	"  --save-topology FILE, --save-flows FILE  what was generated, in its formats\n"
 	"  -q, --quiet       no progress\n";

@@ -198,7 +198,6 @@ static char *const *unwrap(struct command *c, char *const *argv)
 	return next;
 }
 
-/* Read the start of a file, as much as the kernel does. */
 static size_t read_start(const char *path, char *buf, size_t size)
 {
 	FILE *file = fopen(path, "re");

@@ -2,14 +2,11 @@
 /* ccshim plan headroom. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "fabric/headroom.h"
 #include "plan.h"
 #include "tools/common/topology.h"
 #include "tools/ccshim/shared/ccshim.h"
-#include "tools/common/terminal.h"
 
 static const struct plan_option options[] = {
 	{ "rate", "RATE", "100g", "line rate of the port" },
