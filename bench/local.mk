@@ -120,15 +120,6 @@ bench_ccbench_ccbench_mpi_CPPFLAGS = $(bench_ccbench_ccbench_CPPFLAGS) $(MPI_CFL
 bench_ccbench_ccbench_mpi_CFLAGS = $(AM_CFLAGS) -pthread
 bench_ccbench_ccbench_mpi_LDADD = bench/libbench.la $(VERBS_LIBS) $(MPI_LIBS)
 
-# Collective operations between the ranks of an MPI job; for developers, not installed.
-if HAVE_MPI
-noinst_PROGRAMS += bench/micro/collectives
-endif
-bench_micro_collectives_SOURCES = bench/micro/collectives.c
-bench_micro_collectives_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
-bench_micro_collectives_LDADD = $(MPI_LIBS)
-EXTRA_DIST += bench/scripts/collectives
-
 # Cost of the engine per event; for developers, not installed.
 noinst_PROGRAMS += bench/micro/engine
 bench_micro_engine_SOURCES = \
@@ -150,16 +141,6 @@ bench_grid_grid_SOURCES = \
 	bench/grid/grid_rows.c \
 	bench/grid/grid_run.c
 bench_grid_grid_LDADD = bench/sim/libstar.la bench/libfabric-sim.la bench/libbench.la
-
-# Cost of host agents per mark and per CNP; for developers, not installed.
-noinst_PROGRAMS += bench/micro/marks
-bench_micro_marks_SOURCES = \
-	bench/micro/agents.c \
-	bench/micro/agents.h \
-	bench/micro/marks.c \
-	tools/common/seconds.c \
-	tools/common/seconds.h
-bench_micro_marks_LDADD = libccs-agent.la libccs-core.la -lpthread
 
 # Memory and CPU time of queue pairs; likewise.
 noinst_PROGRAMS += bench/micro/qps
@@ -207,10 +188,6 @@ noinst_LTLIBRARIES += bench/libfabric-sim.la
 bench_libfabric_sim_la_SOURCES = \
 	bench/ccfabric/figures.c \
 	bench/ccfabric/figures.h \
-	bench/ccfabric/operations.c \
-	bench/ccfabric/operations.h \
-	bench/ccfabric/plot.c \
-	bench/ccfabric/plot.h \
 	bench/ccfabric/presets.c \
 	bench/ccfabric/presets.h \
 	bench/ccfabric/run.c \
@@ -230,7 +207,6 @@ bench_libfabric_sim_la_SOURCES = \
 	bench/sim/fabric/baselines.c \
 	bench/sim/fabric/baselines.h \
 	bench/sim/fabric/changes.c \
-	bench/sim/fabric/cut.c \
 	bench/sim/fabric/delays.h \
 	bench/sim/fabric/driver_credit.c \
 	bench/sim/fabric/driver_message.c \
@@ -255,16 +231,11 @@ bench_libfabric_sim_la_SOURCES = \
 	bench/sim/fabric/routes.c \
 	bench/sim/fabric/routes.h \
 	bench/sim/fabric/schedule.c \
-	bench/sim/fabric/series.c \
 	bench/sim/fabric/sim.c \
 	bench/sim/fabric/switch.c \
 	bench/sim/fabric/topology.c \
 	bench/sim/fabric/topology.h \
 	bench/sim/fabric/watch.c \
-	tools/common/gnuplot.c \
-	tools/common/gnuplot.h \
-	tools/common/program.c \
-	tools/common/program.h \
 	tools/common/topology.c \
 	tools/common/topology.h \
 	tools/common/words.c \
@@ -289,15 +260,9 @@ bench_ccfabric_ccfabric_SOURCES = \
 	bench/ccfabric/models/matrix.c \
 	bench/ccfabric/models/matrix.h \
 	bench/ccfabric/models/matrix_print.c \
+	bench/ccfabric/models/matrix_run.c \
 	bench/ccfabric/models/models.c \
 	bench/ccfabric/models/models.h \
-	bench/ccfabric/models/suite.c \
-	bench/ccfabric/models/suite.h \
-	bench/ccfabric/models/tune.c \
-	bench/ccfabric/models/tune.h \
-	bench/ccfabric/models/tune_print.c \
-	bench/ccfabric/repeat.c \
-	bench/ccfabric/repeat.h \
 	bench/ccfabric/scenario.c \
 	bench/ccfabric/scenario.h
 bench_ccfabric_ccfabric_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) \

@@ -18,7 +18,7 @@ dist_bashcompletion_DATA = completion/ccbench completion/ccfabric completion/ccs
 # What the tools' JSON documents contain.
 schemasdir = $(docdir)/schemas
 dist_schemas_DATA = docs/schemas/agent.json docs/schemas/ccbench.json docs/schemas/ccbench-matrix.json \
-	docs/schemas/ccfabric-matrix.json docs/schemas/ccfabric-run.json docs/schemas/ccfabric-scenario.json docs/schemas/ccfabric-tune.json \
+	docs/schemas/ccfabric-matrix.json docs/schemas/ccfabric-run.json docs/schemas/ccfabric-scenario.json \
 	docs/schemas/check.json docs/schemas/doctor.json docs/schemas/info.json docs/schemas/plan.json \
 	docs/schemas/report.json docs/schemas/stat.json
 

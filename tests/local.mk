@@ -21,7 +21,6 @@ tests_libtests_la_SOURCES = \
 	tests/verbs/rig.h \
 	tools/ccshim/plot/plot_data.c \
 	tools/ccshim/plot/plot_draw.c \
-	tools/ccshim/plot/plot_inflight.c \
 	tools/ccshim/plot/plot_stat.c \
 	tools/ccshim/plot/plot_trace.c \
 	tools/ccshim/replay/replay_csv.c \

@@ -58,7 +58,6 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/plot/plot.h \
 	tools/ccshim/plot/plot_data.c \
 	tools/ccshim/plot/plot_draw.c \
-	tools/ccshim/plot/plot_inflight.c \
 	tools/ccshim/plot/plot_stat.c \
 	tools/ccshim/plot/plot_trace.c \
 	tools/ccshim/shared/preload.c \
@@ -198,15 +197,12 @@ tools_ccshimd_ccshimd_SOURCES = \
 	tools/ccshimd/displace.h \
 	tools/ccshimd/filter.c \
 	tools/ccshimd/filter.h \
-	tools/ccshimd/inherit.c \
-	tools/ccshimd/inherit.h \
 	tools/ccshimd/key_file.c \
 	tools/ccshimd/key_file.h \
 	tools/ccshimd/links.c \
 	tools/ccshimd/links.h \
 	tools/ccshimd/main.c \
 	tools/ccshimd/message.c \
-	tools/ccshimd/status.c \
 	tools/common/ask_agent.c \
 	tools/common/ask_agent.h \
 	tools/common/capabilities.c \

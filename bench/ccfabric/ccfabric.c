@@ -1,49 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ccfabric: congestion control in a simulated fabric. */
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bench/ccfabric/shared/error.h"
 #include "bench/common/progress.h"
-#include "bench/common/clock.h"
 #include "bench/ccfabric/models/matrix.h"
 #include "bench/ccfabric/shared/options.h"
 #include "bench/ccfabric/shared/output.h"
-#include "plot.h"
-#include "repeat.h"
 #include "run.h"
 #include "scenario.h"
 #include "summary.h"
-#include "bench/ccfabric/models/tune.h"
 
 static void show_progress(uint64_t now, unsigned done, unsigned flows)
 {
 	(void)now;
 	progress_bar(0, 1, "simulating", (double)done / flows);
-}
-
-/* -- results --------------------------------------------------------------------------------- */
-
-static bool write_topology(const void *topology, FILE *f)
-{
-	return topology_write(topology, f);
-}
-
-static bool write_flows(const void *flows, FILE *f)
-{
-	return fab_flows_write(flows, f);
-}
-
-static void draw(const struct options *o, const struct fab_outcome *outcome)
-{
-	char title[256], err[512];
-
-	snprintf(title, sizeof(title), "%s, %s, %s", o->topology, o->flows, o->cc);
-	if (!fab_plot(o->plot, outcome, title, err, sizeof(err)))
-		fail("no picture: %s", err);
 }
 
 static void print_all(const struct options *o, const struct fab_result *r, struct fab_cost cost)
@@ -54,58 +26,27 @@ static void print_all(const struct options *o, const struct fab_result *r, struc
 		fab_print(&outcome, stdout);
 	output_flush();
 	output_write(o->json, fab_write_json, &outcome);
-	output_write(o->fct, fab_write_fct, &outcome);
-	output_write(o->save_topology, write_topology, o->conf.topology);
-	output_write(o->save_flows, write_flows, o->conf.flows);
-	if (o->plot)
-		draw(o, &outcome);
-}
-
-/* -- one run, or several of different seeds -------------------------------------------------- */
-
-/* The seed applies to traffic and marks. */
-static void run_seed(const struct options *given, uint64_t seed, struct fab_brief *brief)
-{
-	struct options o = *given;
-	struct fab_result r;
-	struct fab_set_up s;
-
-	o.conf.seed = seed;
-	fab_set_up(&s, &o);
-	fab_simulate(&o, &r);
-	*brief = fab_brief(&o.conf, &r);
-	fab_clean_up(&s, &r);
-}
-
-static int run_once(struct options *o)
-{
-	struct fab_cost cost;
-	struct fab_result r;
-	struct fab_set_up s;
-
-	fab_set_up(&s, o);
-	if (!o->quiet && progress_watched())
-		o->conf.progress = show_progress;
-	cost = fab_simulate(o, &r);
-	if (o->conf.progress)
-		progress_clear();
-	print_all(o, &r, cost);
-	fab_clean_up(&s, &r);
-	return 0;
 }
 
 static int run(int argc, char **argv)
 {
+	struct fab_cost cost;
+	struct fab_result r;
+	struct fab_set_up s;
 	struct options o;
 
 	die_in_command("run");
 	options_parse(&o, argc, argv);
 	output_check(o.json);
-	output_check(o.fct);
-	output_check(o.plot);
-	output_check(o.save_topology);
-	output_check(o.save_flows);
-	return o.repeat > 1 ? repeat(&o, run_seed) : run_once(&o);
+	fab_set_up(&s, &o);
+	if (!o.quiet && progress_watched())
+		o.conf.progress = show_progress;
+	cost = fab_simulate(&o, &r);
+	if (o.conf.progress)
+		progress_clear();
+	print_all(&o, &r, cost);
+	fab_clean_up(&s, &r);
+	return 0;
 }
 
 int main(int argc, char **argv)
@@ -114,13 +55,11 @@ int main(int argc, char **argv)
 		return run(argc - 1, argv + 1);
 	if (argc > 1 && strcmp(argv[1], "matrix") == 0)
 		return matrix(argc - 1, argv + 1, fab_run_options);
-	if (argc > 1 && strcmp(argv[1], "tune") == 0)
-		return tune(argc - 1, argv + 1, fab_run_options);
 	if (argc > 1 && strcmp(argv[1], "scenario") == 0)
 		return scenario(argc - 1, argv + 1);
 	if (argc > 1 && strcmp(argv[1], "--help") == 0)
 		output_help(options_usage);
 	if (argc > 1)
-		die("'%s' is no command; run, scenario, matrix and tune are", argv[1]);
-	die("a command is missing: run, scenario, matrix or tune");
+		die("'%s' is no command; run, scenario and matrix are", argv[1]);
+	die("a command is missing: run, scenario or matrix");
 }

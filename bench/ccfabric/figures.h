@@ -2,7 +2,8 @@
 #ifndef CCFABRIC_FIGURES_H
 #define CCFABRIC_FIGURES_H
 /* The figures by which runs of one scenario are compared. NAN: unknown. */
-#include "operations.h"
+#include "bench/ccbench/scenario/figures.h"
+#include "bench/sim/fabric/fabric.h"
 
 struct fab_figures {
 	double utilisation;      /* busiest port, while operations or other flows run */

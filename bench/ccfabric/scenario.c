@@ -7,9 +7,9 @@
 #include "base/json.h"
 #include "bench/ccfabric/shared/error.h"
 #include "bench/ccfabric/shared/output.h"
-#include "bench/common/jobs.h"
 #include "bench/sim/core/memory.h"
 #include "presets.h"
+#include "summary.h"
 #include "tools/common/human.h"
 
 enum { SETTINGS_MAX = 32 };
@@ -38,7 +38,7 @@ struct comparison {
 	unsigned args, settings;
 	const char *cc[SETTINGS_MAX]; /* [0] is "none" */
 	const char *json;
-	struct fab_figures *figures; /* a setting each; shared by all processes */
+	struct fab_figures *figures; /* of each setting */
 };
 
 static const struct fab_preset *find_preset(const char *name)
@@ -90,13 +90,6 @@ static void parse(struct comparison *c, int argc, char **argv)
 	}
 	if (c->settings == 1)
 		c->cc[c->settings++] = "auto";
-}
-
-static void run_one(void *owner, unsigned i)
-{
-	const struct comparison *c = owner;
-
-	fab_preset_run(c->preset, c->arg, c->args, c->cc[i], &c->figures[i]);
 }
 
 static void print_setting(const struct comparison *c, unsigned i)
@@ -171,15 +164,13 @@ static bool write_json(const void *owner, FILE *f)
 int scenario(int argc, char **argv)
 {
 	struct comparison c = { 0 };
-	struct jobs jobs = { .run = run_one, .owner = &c, .processes = 1, .quiet = true };
 
 	die_in_command("scenario");
 	parse(&c, argc, argv);
 	output_check(c.json);
-	c.figures = jobs_shared(c.settings, sizeof(*c.figures));
-	jobs.n = c.settings;
-	if (!jobs_run(&jobs))
-		return 2;
+	c.figures = mem_zeroed(c.settings, sizeof(*c.figures));
+	for (unsigned i = 0; i < c.settings; i++)
+		fab_preset_run(c.preset, c.arg, c.args, c.cc[i], &c.figures[i]);
 	if (!c.json || strcmp(c.json, "-") != 0)
 		print_table(&c);
 	output_flush();

@@ -8,12 +8,11 @@
 #include "base/document.h"
 #include "base/json.h"
 #include "bench/sim/core/memory.h"
-#include "operations.h"
 #include "tools/common/human.h"
 
 enum { BUSIEST = 8 };
 
-double fab_slowdown(const struct fab_result *r, unsigned id)
+static double slowdown_of(const struct fab_result *r, unsigned id)
 {
 	return r->flow[id].fct == UINT64_MAX || !r->flow[id].ideal
 		? NAN : (double)r->flow[id].fct / (double)r->flow[id].ideal;
@@ -38,7 +37,7 @@ static void write_flow(struct ccs_json *j, const struct fab_flow_spec *f, const 
 	ccs_json_uint(j, "size", f->size);
 	ccs_json_num(j, "start_ns", (double)f->start / 1e3);
 	ccs_json_num(j, "fct_ns", x->fct == UINT64_MAX ? NAN : (double)x->fct / 1e3);
-	ccs_json_num(j, "slowdown", fab_slowdown(r, f->id));
+	ccs_json_num(j, "slowdown", slowdown_of(r, f->id));
 	ccs_json_uint(j, "priority", f->priority);
 	ccs_json_uint(j, "acked", x->acked);
 	ccs_json_num(j, "rtt_us", x->rtt_us);
@@ -89,6 +88,28 @@ static void write_port(struct ccs_json *j, const struct topology *t, uint32_t i,
 	ccs_json_end(j);
 }
 
+struct spread fab_operations(const struct fab_result *r)
+{
+	double *us = mem_zeroed(r->operations + 1, sizeof(*us));
+	struct spread s;
+
+	for (unsigned i = 0; i < r->operations; i++)
+		us[i] = (double)r->operation[i].length / FAB_PS_PER_US;
+	s = spread_of(us, r->operations);
+	free(us);
+	return s;
+}
+
+void fab_write_operations(struct ccs_json *j, const struct spread *s)
+{
+	ccs_json_object(j, "operations");
+	ccs_json_uint(j, "count", s->n);
+	ccs_json_num(j, "p50_us", s->p50);
+	ccs_json_num(j, "p99_us", s->p99);
+	ccs_json_num(j, "max_us", s->max);
+	ccs_json_end(j);
+}
+
 static void write_totals(struct ccs_json *j, const struct fab_result *r)
 {
 	struct spread operations;
@@ -126,7 +147,6 @@ static void write_totals(struct ccs_json *j, const struct fab_result *r)
 	ccs_json_num(j, "deadlock_us", us_from(r, r->deadlock_at));
 	ccs_json_uint(j, "deadlocked_ports", r->deadlocked);
 	ccs_json_uint(j, "storms", r->storms);
-	ccs_json_uint(j, "cut_off", r->cut);
 }
 
 bool fab_write_json(const void *outcome, FILE *f)
@@ -157,122 +177,44 @@ bool fab_write_json(const void *outcome, FILE *f)
 	return ccs_json_finish(&j);
 }
 
-bool fab_write_fct(const void *outcome, FILE *f)
-{
-	const struct fab_outcome *o = outcome;
-	const struct fab_result *r = o->result;
-
-	for (unsigned i = 0; i < o->conf->flows->n; i++) {
-		const struct fab_flow_spec *s = &o->conf->flows->flow[i];
-
-		if (r->flow[s->id].fct != UINT64_MAX)
-			fprintf(f, "%u %u %u %llu %llu %llu %llu\n", s->src, s->dst, s->port,
-				(unsigned long long)s->size, (unsigned long long)(s->start / 1000),
-				(unsigned long long)(r->flow[s->id].fct / 1000),
-				(unsigned long long)(r->flow[s->id].ideal / 1000));
-	}
-	return !ferror(f);
-}
-
 /* -- the table ------------------------------------------------------------------------------- */
-
-static int by_value(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-void fab_sort(double *values, unsigned n)
-{
-	qsort(values, n, sizeof(*values), by_value);
-}
-
-double fab_quantile(const double *sorted, unsigned n, double q)
-{
-	const unsigned i = (unsigned)ceil(q * n);
-
-	return n ? sorted[i ? i - 1 : 0] : NAN;
-}
-
-const char *const fab_brief_names[FAB_BRIEF_FIGURES] = {
-	"done", "unfinished", "fct_mean_us", "fct_p99_us", "slowdown_mean", "slowdown_p99",
-	"queue_max_bytes", "pauses", "drops", "marks",
-};
 
 struct class {
 	const char *name;
 	double above, most;      /* bytes */
 };
 
-static const struct class all_flows = { "all", 0, INFINITY };
-
-/* Flows of a class that are done. */
-struct done {
-	double *fct_us, *slowdown; /* sorted */
-	unsigned n;
-};
-
-static struct done find_done(const struct fab_conf *conf, const struct fab_result *r,
-			     const struct class *c)
+/* The times in us, or slowdowns, of the flows of a class that are done. */
+static struct spread spread_of_class(const struct fab_conf *conf, const struct fab_result *r,
+				     const struct class *c, bool slowdown)
 {
-	struct done d = { .fct_us = mem_zeroed(conf->flows->n, sizeof(*d.fct_us)),
-			  .slowdown = mem_zeroed(conf->flows->n, sizeof(*d.slowdown)) };
+	double *value = mem_zeroed(conf->flows->n, sizeof(*value));
+	struct spread spread;
+	size_t n = 0;
 
 	for (unsigned i = 0; i < conf->flows->n; i++) {
 		const struct fab_flow_spec *s = &conf->flows->flow[i];
+		const uint64_t fct = r->flow[s->id].fct;
 
-		if ((double)s->size <= c->above || (double)s->size > c->most ||
-		    r->flow[s->id].fct == UINT64_MAX)
-			continue;
-		d.fct_us[d.n] = (double)r->flow[s->id].fct / FAB_PS_PER_US;
-		d.slowdown[d.n++] = fab_slowdown(r, s->id);
+		if ((double)s->size > c->above && (double)s->size <= c->most && fct != UINT64_MAX)
+			value[n++] = slowdown ? slowdown_of(r, s->id) : (double)fct / FAB_PS_PER_US;
 	}
-	fab_sort(d.fct_us, d.n);
-	fab_sort(d.slowdown, d.n);
-	return d;
-}
-
-static void free_done(struct done *d)
-{
-	free(d->fct_us);
-	free(d->slowdown);
-}
-
-struct fab_brief fab_brief(const struct fab_conf *conf, const struct fab_result *r)
-{
-	struct done d = find_done(conf, r, &all_flows);
-	struct fab_brief b = {
-		.done = r->done, .unfinished = conf->flows->n - r->done,
-		.pauses = (double)r->pauses, .drops = (double)r->dropped, .marks = (double)r->marks,
-		.fct_p99_us = fab_quantile(d.fct_us, d.n, 0.99),
-		.slowdown_p99 = fab_quantile(d.slowdown, d.n, 0.99),
-	};
-
-	for (unsigned i = 0; i < conf->flows->n; i++)
-		if (r->flow[i].fct != UINT64_MAX) {
-			b.fct_mean_us += (double)r->flow[i].fct / FAB_PS_PER_US / r->done;
-			b.slowdown_mean += fab_slowdown(r, i) / r->done;
-		}
-	for (uint32_t i = 0; i < 2 * conf->topology->links; i++)
-		b.queue_max = fmax(b.queue_max, r->port[i].queue_max);
-	free_done(&d);
-	return b;
+	spread = spread_of(value, n);
+	free(value);
+	return spread;
 }
 
 static void print_class(const struct fab_conf *conf, const struct fab_result *r,
 			const struct class *c, FILE *f)
 {
-	struct done d = find_done(conf, r, c);
+	const struct spread fct = spread_of_class(conf, r, c, false);
+	const struct spread slowdown = spread_of_class(conf, r, c, true);
 	char p50[24], p99[24], most[24];
 
-	if (d.n)
-		fprintf(f, "%-14s %8u %10s %10s %10s %8.2f %8.2f\n", c->name, d.n,
-			human_us(fab_quantile(d.fct_us, d.n, 0.5), p50, sizeof(p50)),
-			human_us(fab_quantile(d.fct_us, d.n, 0.99), p99, sizeof(p99)),
-			human_us(d.fct_us[d.n - 1], most, sizeof(most)),
-			fab_quantile(d.slowdown, d.n, 0.5), fab_quantile(d.slowdown, d.n, 0.99));
-	free_done(&d);
+	if (fct.n)
+		fprintf(f, "%-14s %8zu %10s %10s %10s %8.2f %8.2f\n", c->name, fct.n,
+			human_us(fct.p50, p50, sizeof(p50)), human_us(fct.p99, p99, sizeof(p99)),
+			human_us(fct.max, most, sizeof(most)), slowdown.p50, slowdown.p99);
 }
 
 static void print_flows(const struct fab_conf *conf, const struct fab_result *r, FILE *f)
@@ -280,17 +222,15 @@ static void print_flows(const struct fab_conf *conf, const struct fab_result *r,
 	static const struct class class[] = {
 		{ "up to 4 KB", 0, 4096 }, { "up to 64 KB", 4096, 65536 },
 		{ "up to 1 MB", 65536, 1048576 }, { "above 1 MB", 1048576, INFINITY },
+		{ "all", 0, INFINITY },
 	};
 
 	fprintf(f, "%-14s %8s %10s %10s %10s %8s %8s\n", "flows", "done", "FCT p50", "p99", "max",
 		"slowdown", "p99");
 	for (unsigned i = 0; i < sizeof(class) / sizeof(*class); i++)
 		print_class(conf, r, &class[i], f);
-	print_class(conf, r, &all_flows, f);
 	if (r->done < conf->flows->n)
 		fprintf(f, "%u of %u flows are not done.\n", conf->flows->n - r->done, conf->flows->n);
-	if (r->cut)
-		fprintf(f, "%u of them have no path since the last change of the network.\n", r->cut);
 }
 
 static void print_operations(const struct fab_result *r, FILE *f)

@@ -18,7 +18,7 @@
 struct scenario {
 	char name[96];           /* all values that are not defaults; unique */
 	enum sim_pattern pattern;
-	enum sim_op op;
+	enum fab_verb op;
 	uint32_t message;        /* default 64 KB */
 	double rate;             /* bit/s of the measured ports */
 	double nic;              /* bit/s of the hosts' NICs; default: as the ports */

@@ -41,15 +41,15 @@ double grid_segment(const struct scenario *s)
 	const double fit = exp2(floor(log2(s->nic * 8 / 8e6)));
 	const double segment = ccs_min(ccs_max(fit, 4096), 65536);
 
-	return s->op == SIM_SEND ? ccs_max(segment, s->message) : segment;
+	return s->op == FAB_SEND ? ccs_max(segment, s->message) : segment;
 }
 
 const char *grid_forbidden(const struct scenario *s)
 {
-	const double least = s->op == SIM_SEND ? s->message : ccs_min(s->message, GRID_MTU);
+	const double least = s->op == FAB_SEND ? s->message : ccs_min(s->message, GRID_MTU);
 
 	if (s->queue > 0 && grid_per_port(s) * least > s->queue)
-		return s->op == SIM_SEND ? "a message of each flow exceeds the queue"
+		return s->op == FAB_SEND ? "a message of each flow exceeds the queue"
 					 : "a packet of each flow exceeds the queue";
 	return NULL;
 }
@@ -105,19 +105,19 @@ static void give_signals(struct sim_conf *conf, const struct scenario *s, const 
 	const double few = 5 * grid_segment(s);
 
 	if (needs & CCS_NEEDS_CNP) {
-		conf->red.kmin = ccs_max(few, s->rate * s->rtt / 8e6);
-		conf->red.kmax = 4 * conf->red.kmin;
-		if (s->queue > 0 && conf->red.kmax > s->queue) {
-			conf->red.kmax = s->queue;
-			conf->red.kmin = conf->red.kmax / 4;
+		conf->net.marking.red.kmin = ccs_max(few, s->rate * s->rtt / 8e6);
+		conf->net.marking.red.kmax = 4 * conf->net.marking.red.kmin;
+		if (s->queue > 0 && conf->net.marking.red.kmax > s->queue) {
+			conf->net.marking.red.kmax = s->queue;
+			conf->net.marking.red.kmin = conf->net.marking.red.kmax / 4;
 		}
-		conf->red.pmax = 1;
-		conf->cnp_us = CNP_US;
+		conf->net.marking.red.pmax = 1;
+		conf->net.cnp_us = CNP_US;
 	}
 	if (grid_needs_records(&c->spec)) {
 		conf->telemetry = strstr(c->cc, "echo") ? SIM_ECHO : SIM_INT;
-		conf->agents.present = true;
-		conf->agents.advise = needs & CCS_NEEDS_ADVICE;
+		conf->net.agents.present = true;
+		conf->net.agents.advise = needs & CCS_NEEDS_ADVICE;
 	}
 }
 
@@ -146,15 +146,15 @@ struct sim_conf grid_conf(const struct scenario *s, const struct contender *c, d
 		.flows = grid_flows(s), .rivals = s->rivals, .victim = true,
 		.hosts = s->pattern == SIM_INCAST ? s->hosts + s->joins + s->rivals : s->hosts,
 		.pattern = s->pattern, .op = s->op, .message = s->message, .depth = grid_depth(s),
-		.entries = s->entries,
-		.rate = s->rate, .nic.rate = s->nic, .nic.depth = soft ? SOFT_DEPTH : 1,
-		.nic.unacked = soft ? SOFT_UNACKED : 0,
-		.base_us = s->rtt, .far_us = s->far, .ack_bytes = ACK_BYTES, .mtu = GRID_MTU,
-		.limit = (uint64_t)s->queue, .loss = s->loss,
-		.rto_us = ccs_max(4e3, 4 * (s->rtt + fill_us(s))),
-		.noise = { .exp_us = NOISE_US, .uniform_us = s->jitter },
-		.start_spread_us = round_us(s) / 4,
-		.end_us = end_us, .warm_us = end_us / WARM,
+		.rate = s->rate, .nic_rate = s->nic, .base_us = s->rtt, .far_us = s->far,
+		.start_spread_us = round_us(s) / 4, .end_us = end_us, .warm_us = end_us / WARM,
+		.net = {
+			.host = { .noise = { .exp_us = NOISE_US, .uniform_us = s->jitter },
+				  .depth = soft ? SOFT_DEPTH : 1, .unacked = soft ? SOFT_UNACKED : 0 },
+			.wire = { .payload = GRID_MTU, .ack = ACK_BYTES }, .layer.entries = s->entries,
+			.limit = (uint64_t)s->queue, .loss = s->loss,
+			.rto_us = ccs_max(4e3, 4 * (s->rtt + fill_us(s))),
+		},
 	};
 
 	give_signals(&conf, s, c);

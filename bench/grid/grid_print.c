@@ -126,7 +126,7 @@ void grid_print(const struct grid *g, unsigned worst)
 static void write_scenario(struct ccs_json *j, const struct scenario *s)
 {
 	static const char *const pattern[] = { "incast", "ring", "permutation", "alltoall" };
-	static const char *const op[] = { "write", "send", "read" };
+	static const char *const op[] = { "write", "read", "send" };
 
 	ccs_json_object(j, "scenario");
 	ccs_json_str(j, "name", s->name);

@@ -40,7 +40,7 @@ static void append_unit(struct scenario *s, const char *what, double value, enum
 static void name(struct scenario *s, double default_rtt)
 {
 	static const char *const pattern[] = { "incast", "ring", "permutation", "alltoall" };
-	static const char *const op[] = { " write ", " send ", " read " };
+	static const char *const op[] = { " write ", " read ", " send " };
 	char text[CCS_UNIT_LEN];
 
 	append(s, "%s %u", pattern[s->pattern], s->hosts);
@@ -53,7 +53,7 @@ static void name(struct scenario *s, double default_rtt)
 	if (s->entries)
 		append(s, " entries %u", s->entries);
 	append_unit(s, "queue ", s->queue, CCS_UNIT_BYTES);
-	if (s->op != SIM_WRITE || s->message != USUAL_MESSAGE)
+	if (s->op != FAB_WRITE || s->message != USUAL_MESSAGE)
 		append(s, "%s%s", op[s->op], ccs_format_unit(s->message, CCS_UNIT_BYTES, text,
 							     sizeof(text)));
 	append_unit(s, "jitter ", s->jitter, CCS_UNIT_TIME);
@@ -131,7 +131,7 @@ static void distances(void)
 		EACH(double, rtt, 200, 1000)
 			ROW(.hosts = 1, .rate = *rate, .rtt = *rtt, .entries = 31);
 		ROW(.hosts = 8, .rate = *rate, .rtt = 1000, .entries = 31);
-		ROW(.hosts = 1, .rate = *rate, .rtt = 1000, .op = SIM_READ, .message = 1 << 20);
+		ROW(.hosts = 1, .rate = *rate, .rtt = 1000, .op = FAB_READ, .message = 1 << 20);
 		ROW(.hosts = 8, .rate = *rate, .rtt = 200, .message = 1 << 10);
 	}
 }
@@ -161,21 +161,21 @@ static void messages(void)
 		EACH(uint32_t, size, 64, 1 << 10, 16 << 10, 1 << 20, 4 << 20)
 			ROW(.hosts = 8, .rate = *rate, .message = *size);
 		EACH(uint32_t, size, 64, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 4 << 20) {
-			ROW(.hosts = 8, .rate = *rate, .op = SIM_SEND, .message = *size);
-			ROW(.hosts = 8, .rate = *rate, .op = SIM_READ, .message = *size);
+			ROW(.hosts = 8, .rate = *rate, .op = FAB_SEND, .message = *size);
+			ROW(.hosts = 8, .rate = *rate, .op = FAB_READ, .message = *size);
 		}
 		EACH(uint32_t, size, 64 << 10, 4 << 20)
-			ROW(.hosts = 2, .rate = *rate, .op = SIM_SEND, .message = *size);
-		ROW(.hosts = 8, .rate = *rate, .nic = 4 * *rate, .op = SIM_SEND, .message = 64 << 10);
-		ROW(.hosts = 8, .rate = *rate, .nic = 4 * *rate, .op = SIM_READ, .message = 1 << 20);
+			ROW(.hosts = 2, .rate = *rate, .op = FAB_SEND, .message = *size);
+		ROW(.hosts = 8, .rate = *rate, .nic = 4 * *rate, .op = FAB_SEND, .message = 64 << 10);
+		ROW(.hosts = 8, .rate = *rate, .nic = 4 * *rate, .op = FAB_READ, .message = 1 << 20);
 	}
 	EACH(uint32_t, size, 64 << 10, 1 << 20) {
-		ROW(.hosts = 8, .rate = 100e9, .op = SIM_SEND, .message = *size);
-		ROW(.hosts = 8, .rate = 100e9, .op = SIM_READ, .message = *size);
+		ROW(.hosts = 8, .rate = 100e9, .op = FAB_SEND, .message = *size);
+		ROW(.hosts = 8, .rate = 100e9, .op = FAB_READ, .message = *size);
 	}
-	ROW(.hosts = 12, .rate = 1e9, .queue = 1 << 20, .op = SIM_SEND, .message = 256 << 10);
+	ROW(.hosts = 12, .rate = 1e9, .queue = 1 << 20, .op = FAB_SEND, .message = 256 << 10);
 	ROW(.hosts = 2, .rate = 40e9, .entries = 16, .message = 2 << 10);
-	ROW(.hosts = 8, .rate = 1e9, .nic = 4e9, .entries = 8, .op = SIM_READ, .message = 16 << 10);
+	ROW(.hosts = 8, .rate = 1e9, .nic = 4e9, .entries = 8, .op = FAB_READ, .message = 16 << 10);
 }
 
 static void two_ways(void)
@@ -201,11 +201,11 @@ static void two_ways(void)
 		ROW(.pattern = SIM_RING, .hosts = 6, .rate = *rate, .entries = 8);
 		ROW(.pattern = SIM_ALL_TO_ALL, .hosts = 6, .qps = 5, .rate = *rate, .entries = 12);
 		ROW(.pattern = SIM_RING, .hosts = 6, .rate = *rate, .nic = 4 * *rate);
-		ROW(.pattern = SIM_RING, .hosts = 6, .rate = *rate, .op = SIM_SEND, .message = 64 << 10);
-		ROW(.pattern = SIM_RING, .hosts = 6, .rate = *rate, .op = SIM_READ);
-		ROW(.pattern = SIM_ALL_TO_ALL, .hosts = 6, .qps = 5, .rate = *rate, .op = SIM_SEND,
+		ROW(.pattern = SIM_RING, .hosts = 6, .rate = *rate, .op = FAB_SEND, .message = 64 << 10);
+		ROW(.pattern = SIM_RING, .hosts = 6, .rate = *rate, .op = FAB_READ);
+		ROW(.pattern = SIM_ALL_TO_ALL, .hosts = 6, .qps = 5, .rate = *rate, .op = FAB_SEND,
 		    .message = 64 << 10);
-		ROW(.pattern = SIM_ALL_TO_ALL, .hosts = 6, .qps = 5, .rate = *rate, .op = SIM_READ);
+		ROW(.pattern = SIM_ALL_TO_ALL, .hosts = 6, .qps = 5, .rate = *rate, .op = FAB_READ);
 		ROW(.pattern = SIM_ALL_TO_ALL, .hosts = 8, .qps = 7, .rate = *rate, .queue = 256 << 10);
 	}
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Tables of docs/measured/matrix.md, from an array of {run, models, wall_s}, or from the JSON of ccfabric tune:
+# Tables of docs/measured/matrix.md, from an array of {run, models, wall_s}:
 # --arg table NAME.
 
 def row: "| " + join(" | ") + " |";
@@ -59,23 +59,6 @@ def verdicts_run: map(.models |= map(select(.run))) | verdicts;
 def not_run_by_reason: [.[0].models[] | select(.run | not)] | group_by(.reason) | sort_by(-length)[] |
   "- \(.[0].reason): \(map(.name) | join(", "))";
 
-# A setting, or one of the other algorithms, which have no settings.
-def setting: [if .kmin then .kmin, .kmax, .pmax, .alpha else .cc, "", "", "" end,
-    (.passed, .g1, .g2, .g3, .within_40us | tostring), (.p99_us | us),
-    ([if .recommended then "recommended" else empty end, if .front then "front" else empty end] | join(", "))] | row;
-
-def tuned: (["Kmin", "Kmax", "Pmax", "alpha", "pass", "G1", "G2", "G3", "p99 at most 40 us", "p99, geometric mean", ""] | head),
-  (.settings[], .beside[] | setting), "",
-  "Of \(.coarse_settings) settings, all were tried on \(.coarse_models) models, and " +
-    (if (.settings | length) > 1 then "these \(.settings | length)" else "this one" end) +
-    " on all \(.settings[0].run). A setting is on the front if no other setting is better in a goal without being worse in another.",
-  "",
-  if .unreached == [] then "Each model passes under one of the settings." else
-    "The following models pass under no setting; each line has the goals that no setting meets:", "",
-    ([.unreached[] | . + {missed: ([if .g1 then empty else "G1" end, if .g2 then empty else "G2" end,
-      if .g3 then empty else "G3" end] | if . == [] then "not all at once" else join(" ") end)}] |
-      group_by(.missed)[] | "- \(.[0].missed): \(map(.name) | join(", "))") end;
-
 # Why models miss goals on the real driver.
 def lab_reasons: {
   "G-long-incast": "G-long-incast and G-long-64k: others get the bandwidth of a short flow only after a span of 64 segments, 2 ms at 1 Gb/s; ccfabric shows the same. With spans of 16, 32 and 128 segments 91, 89 and 74 % of the port are used instead of 83, but shorter spans miss one or two rows more of the grid. Why the p99 of G-long-incast is 1.18 times its goal is not known.",
@@ -114,7 +97,6 @@ elif $table == "slow" then slow
 elif $table == "not_run" then not_run
 elif $table == "verdicts_run" then verdicts_run
 elif $table == "not_run_by_reason" then not_run_by_reason
-elif $table == "tuned" then tuned
 elif $table == "lab" then lab
 elif $table == "picture" then picture
 else error("no table \($table)") end

@@ -24,26 +24,3 @@ struct ccs_headroom_need ccs_headroom_need(const struct ccs_headroom *h)
 	need.bytes = (uint64_t)fmin((double)need.cells * h->cell_bytes, 0x1p53);
 	return need;
 }
-
-/* ceil(T * rate / slot) is n for T in ((n - 1) * slot / rate, n * slot / rate]. */
-struct ccs_interval ccs_headroom_solve_tm(const struct ccs_headroom_row *row, double slot_bits)
-{
-	const double slot_us = slot_bits / row->rate_bps * 1e6;
-
-	return (struct ccs_interval){ (row->cells - 1) * slot_us - 2 * row->cable_us,
-				      row->cells * slot_us - 2 * row->cable_us };
-}
-
-struct ccs_interval ccs_headroom_solve_t0(const struct ccs_headroom_row *row, double slot_bits,
-					  double frame_bytes)
-{
-	const struct ccs_interval tm = ccs_headroom_solve_tm(row, slot_bits);
-	const double frames_us = 2 * 8 * frame_bytes / row->rate_bps * 1e6;
-
-	return (struct ccs_interval){ tm.above - frames_us, tm.most - frames_us };
-}
-
-struct ccs_interval ccs_interval_common(struct ccs_interval a, struct ccs_interval b)
-{
-	return (struct ccs_interval){ fmax(a.above, b.above), fmin(a.most, b.most) };
-}

@@ -34,24 +34,4 @@ double ccs_headroom_cable_us(double metres, double velocity);
  */
 struct ccs_headroom_need ccs_headroom_need(const struct ccs_headroom *h);
 
-/* A published headroom, from which the constant of a formula can be computed. */
-struct ccs_headroom_row {
-	double cells, rate_bps, cable_us;
-};
-
-/* An open-closed interval (above, most]. */
-struct ccs_interval {
-	double above, most;
-};
-
-/* All Tm1 + Tm2, in us, for which the row follows from slots of slot_bits. */
-struct ccs_interval ccs_headroom_solve_tm(const struct ccs_headroom_row *row, double slot_bits);
-
-/* The same of t0_us, with frames of frame_bytes at both ends. */
-struct ccs_interval ccs_headroom_solve_t0(const struct ccs_headroom_row *row, double slot_bits,
-					  double frame_bytes);
-
-/* The intersection; empty if !(above < most). */
-struct ccs_interval ccs_interval_common(struct ccs_interval a, struct ccs_interval b);
-
 #endif

@@ -7,12 +7,12 @@
  * jitter of laboratory hosts.
  */
 #define FABRIC \
-	.rate = 10e9, .base_us = 20, .mtu = 1024, .segment = 8192, .noise = { .exp_us = 1 }, \
-	.start_spread_us = 100, .bare.jitter = 0.05
+	.rate = 10e9, .base_us = 20, .net.wire.payload = 1024, .net.layer.segment = 8192, .net.host.noise = { .exp_us = 1 }, \
+	.start_spread_us = 100, .net.host.gap_jitter = 0.05
 
 #define SOFT \
-	.driver = SIM_SHIM, .rate = 1e9, .base_us = 200, .segment = 16384, .path.noise_us = 300, \
-	.noise = { .exp_us = 100, .burst_share = 0.01, .burst_us = 5000 }, .start_spread_us = 1000
+	.driver = SIM_SHIM, .rate = 1e9, .base_us = 200, .net.layer.segment = 16384, .net.layer.rtt_jitter_us = 300, \
+	.net.host.noise = { .exp_us = 100, .burst_share = 0.01, .burst_us = 5000 }, .start_spread_us = 1000
 
 /* n flows all the time; results exclude the first quarter. */
 #define STEADY(n, us) .flows = n, .end_us = us, .warm_us = (us) / 4

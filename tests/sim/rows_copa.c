@@ -7,27 +7,27 @@
 #include "rows.h"
 
 /* At one port, with NICs of a multiple of its rate; segments are sized for the NIC. */
-#define AT(n, port, nic_rate, bytes) \
-	.cc = "copa", .driver = SIM_SHIM, .rate = port, .nic.rate = nic_rate, .base_us = 50, .mtu = 4096, \
-	.segment = bytes, .start_spread_us = 20, .noise = { .exp_us = 1 }, .flows = n
+#define AT(n, port, nic, bytes) \
+	.cc = "copa", .driver = SIM_SHIM, .rate = port, .nic_rate = nic, .base_us = 50, .net.wire.payload = 4096, \
+	.net.layer.segment = bytes, .start_spread_us = 20, .net.host.noise = { .exp_us = 1 }, .flows = n
 #define GIGABIT(n, us) AT(n, 1e9, 1e9, 4096), .warm_us = 0.4 * (us), .end_us = us
 #define TENTH(n, us) AT(n, 1e9, 10e9, 8192), .warm_us = 0.4 * (us), .end_us = us
 
 /* Data in both directions, as with Soft-RoCE: acknowledgements wait behind data. */
 #define TWO_WAY(shape, port, bytes) \
-	AT(6, port, port, bytes), .hosts = 6, .pattern = shape, .ack_bytes = 80, .nic.depth = 64, \
+	AT(6, port, port, bytes), .hosts = 6, .pattern = shape, .net.wire.ack = 80, .net.host.depth = 64, \
 	.warm_us = 40e3, .end_us = 100e3
 
 #define SHORT_QUEUE(n, port, nic_rate, bytes) \
-	AT(n, port, nic_rate, 4096), .limit = bytes, .message = 65536, .ack_bytes = 80, .nic.depth = 64, \
-	.nic.unacked = 128, .end_us = 1500 * 8e6 * 4096 * (n) / (port), \
+	AT(n, port, nic_rate, 4096), .net.limit = bytes, .message = 65536, .net.wire.ack = 80, .net.host.depth = 64, \
+	.net.host.unacked = 128, .end_us = 1500 * 8e6 * 4096 * (n) / (port), \
 	.warm_us = 500 * 8e6 * 4096 * (n) / (port)
 
 #define POLLED(n) \
-	AT(n, 10e9, 10e9, 8192), .poll_us = 100, .warm_us = 40e3, .end_us = 100e3
+	AT(n, 10e9, 10e9, 8192), .net.host.poll_us = 100, .warm_us = 40e3, .end_us = 100e3
 
 #define SENDS(n, bytes, us) \
-	AT(n, 1e9, 1e9, 0), .op = SIM_SEND, .message = bytes, .warm_us = 0.4 * (us), .end_us = us
+	AT(n, 1e9, 1e9, 0), .op = FAB_SEND, .message = bytes, .warm_us = 0.4 * (us), .end_us = us
 
 static const struct row rows[] = {
 	{ "copa, 1 Gb/s, N=1", { GIGABIT(1, 100e3) }, { { UTIL, 96, ALL } } },
@@ -67,7 +67,7 @@ static const struct row rows[] = {
 	{ "copa, ring, 10 Gb/s, 12 flows a host", { TWO_WAY(SIM_RING, 10e9, 8192), .flows = 60,
 	  .hosts = 5 }, { { UTIL, 97, ALL }, { JAIN, 0.98, 1 } } },
 	{ "copa, ring, 40 into 10 Gb/s, 12 flows a host", { TWO_WAY(SIM_RING, 10e9, 32768),
-	  .nic.rate = 40e9, .flows = 60, .hosts = 5 }, { { UTIL, 96, ALL }, { JAIN, 0.98, 1 } } },
+	  .nic_rate = 40e9, .flows = 60, .hosts = 5 }, { { UTIL, 96, ALL }, { JAIN, 0.98, 1 } } },
 
 	{ "copa, SENDs of 64 KB, N=12", { SENDS(12, 65536, 1500e3) },
 	  { { UTIL, 97, ALL }, { JAIN, 0.95, 1 } } },
@@ -78,17 +78,17 @@ static const struct row rows[] = {
 
 	/* A queue of 1.3 segments per flow: those with more in flight have no timeouts. One seed in 40
 	 * is below 0.97. */
-	{ "copa, 32 KB of queue, 100 Mb/s, N=6", { SHORT_QUEUE(6, 100e6, 100e6, 32768), .rto_us = 12e3 },
+	{ "copa, 32 KB of queue, 100 Mb/s, N=6", { SHORT_QUEUE(6, 100e6, 100e6, 32768), .net.rto_us = 12e3 },
 	  { { UTIL, 90, ALL }, { JAIN, 0.9, 1 } } },
 	{ "copa, 32 KB of queue, 4 into 1 Gb/s, N=5", { SHORT_QUEUE(5, 1e9, 4e9, 32768) },
 	  { { UTIL, 92, ALL }, { JAIN, 0.9, 1 } } },
 
 	/* a jitter of 20 us costs nothing at 1 Gb/s, and a lone flow a fifth at 10 Gb/s */
-	{ "copa, jitter of 20 us, 1 Gb/s, N=2", { GIGABIT(2, 600e3), .noise = { .exp_us = 20 } },
+	{ "copa, jitter of 20 us, 1 Gb/s, N=2", { GIGABIT(2, 600e3), .net.host.noise = { .exp_us = 20 } },
 	  { { UTIL, 95, ALL }, { JAIN, 0.95, 1 } } },
 	/* of 200 us, acknowledgements arrive closer than data leave, which no queue explains */
-	{ "copa, jitter of 200 us, 1 Gb/s, N=1", { GIGABIT(1, 50e3), .ack_bytes = 80,
-	  .noise = { .uniform_us = 200 } }, { { UTIL, 95, ALL } } },
+	{ "copa, jitter of 200 us, 1 Gb/s, N=1", { GIGABIT(1, 50e3), .net.wire.ack = 80,
+	  .net.host.noise = { .uniform_us = 200 } }, { { UTIL, 95, ALL } } },
 
 	/* hosts that poll every 100 us delay more than the path; several flows keep a longer queue */
 	{ "copa, polls every 100 us, 10 Gb/s, N=1", { POLLED(1) }, { { UTIL, 95, ALL } } },

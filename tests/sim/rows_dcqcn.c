@@ -8,29 +8,29 @@
 #include "grid.h"
 #include "rows.h"
 
-#define RED .red = { 5e3, 200e3, 0.01 }, .cnp_us = 50
+#define RED .net.marking.red = { 5e3, 200e3, 0.01 }, .net.cnp_us = 50
 
 /* DCQCN 6: more than 39 of 40 Gb/s. */
 #define INCAST(v, n) \
 	"dcqcn " v " " #n ":1, 40 Gb/s", \
-	{ .cc = "dcqcn:variant=" v, .flows = n, .rate = 40e9, .base_us = 8, .segment = 1000, RED, \
+	{ .cc = "dcqcn:variant=" v, .flows = n, .rate = 40e9, .base_us = 8, .net.layer.segment = 1000, RED, \
 	  .start_spread_us = 50, .warm_us = 20e3, .end_us = 80e3 }
 #define NINETY_SEVEN { UTIL, 97, ALL }, { JAIN, 0.93, 1 }
 
-#define PACKETS(v) FABRIC, .segment = 1024, RED, .cc = "dcqcn:variant=" v
+#define PACKETS(v) FABRIC, .net.layer.segment = 1024, RED, .cc = "dcqcn:variant=" v
 #define GRID(v, n) "dcqcn " v ", fabric, N=" #n, { PACKETS(v), STEADY(n, 300e3) }
 #define GRID_JOIN(v) "dcqcn " v ", fabric, N=8+8", { PACKETS(v), CHURN(8, 600e3) }
 
 #define SHAPED(v) \
-	SOFT, .red = { 30e3, 400e3, 0.1 }, .cnp_us = 100, .cc = "dcqcn:variant=" v
+	SOFT, .net.marking.red = { 30e3, 400e3, 0.1 }, .net.cnp_us = 100, .cc = "dcqcn:variant=" v
 #define GRID_SOFT(v, n) "dcqcn " v ", soft, N=" #n, { SHAPED(v), STEADY(n, 8e6) }
 #define GRID_SOFT_JOIN(v) "dcqcn " v ", soft, N=8+8", { SHAPED(v), CHURN(8, 9e6) }
 
 /* Soft-RoCE in ci/lab/lab: a segment is a packet, and the port marks as ccshim-cc(7) recommends. */
 #define LAB(n, c, t) \
 	"dcqcn lab " #c " Gb/s, " #n ":1", \
-	{ .driver = SIM_SHIM, .rate = (c) * 1e9, .base_us = 50, .segment = 4096, .cnp_us = 50, \
-	  .red = { 20480, 81920, 1 }, .noise = { .exp_us = 1 }, \
+	{ .driver = SIM_SHIM, .rate = (c) * 1e9, .base_us = 50, .net.layer.segment = 4096, .net.cnp_us = 50, \
+	  .net.marking.red = { 20480, 81920, 1 }, .net.host.noise = { .exp_us = 1 }, \
 	  .start_spread_us = 1000, .cc = "dcqcn", .flows = n, .warm_us = (t) / 3, .end_us = t }
 
 /*
@@ -39,14 +39,14 @@
  */
 #define MANY(n, times) \
 	"dcqcn many, NIC of " #times " ports, " #n ":1", \
-	{ .driver = SIM_SHIM, .rate = 1e9, .nic.rate = (times) * 1e9, .base_us = 50, .segment = 4096, \
-	  .cnp_us = 50, .red = { 20480, 81920, 1 }, .noise = { .exp_us = 1 }, \
-	  .start_spread_us = 1000, .path.base_us = 50, .cc = "dcqcn", .flows = n, .warm_us = 1e6, \
+	{ .driver = SIM_SHIM, .rate = 1e9, .nic_rate = (times) * 1e9, .base_us = 50, .net.layer.segment = 4096, \
+	  .net.cnp_us = 50, .net.marking.red = { 20480, 81920, 1 }, .net.host.noise = { .exp_us = 1 }, \
+	  .start_spread_us = 1000, .net.base_rtt_us = 50, .cc = "dcqcn", .flows = n, .warm_us = 1e6, \
 	  .end_us = 2e6 }
 #define FAR_SLOW(n) \
 	"dcqcn 100 Mb/s, 1 ms, " #n ":1", \
-	{ .driver = SIM_SHIM, .rate = 100e6, .base_us = 1000, .segment = 4096, .cnp_us = 50, \
-	  .red = { 20480, 81920, 1 }, .start_spread_us = 1000, .cc = "dcqcn", .flows = n, \
+	{ .driver = SIM_SHIM, .rate = 100e6, .base_us = 1000, .net.layer.segment = 4096, .net.cnp_us = 50, \
+	  .net.marking.red = { 20480, 81920, 1 }, .start_spread_us = 1000, .cc = "dcqcn", .flows = n, \
 	  .warm_us = 300e3, .end_us = 1e6 }
 
 static const struct row rows[] = {

@@ -9,12 +9,12 @@
  */
 #define INCAST(wai, packet) \
 	.cc = "hpcc:variant=paper,base_rtt=4us,min_window=1000,w_ai=" #wai, \
-	.telemetry = SIM_INT, .flows = 16, .rate = 100e9, .base_us = 3.6, .segment = packet, .start_spread_us = 4, \
+	.telemetry = SIM_INT, .flows = 16, .rate = 100e9, .base_us = 3.6, .net.layer.segment = packet, .start_spread_us = 4, \
 	.warm_us = 5e3, .end_us = 15e3
 
 /* T exceeds the RTT with noise: where the window limits, flows of few packets share unequally. */
 #define PACKETS(v, tele) \
-	FABRIC, .segment = 1024, .telemetry = tele, .path.base_us = 24, .path.noise_us = 6, \
+	FABRIC, .net.layer.segment = 1024, .telemetry = tele, .net.base_rtt_us = 24, .net.layer.rtt_jitter_us = 6, \
 	.cc = "hpcc:variant=" v
 #define GRID(v, tele, n) "hpcc " v ", fabric, N=" #n, { PACKETS(v, tele), STEADY(n, 100e3) }
 #define GRID_JOIN(v, tele) "hpcc " v ", fabric, N=8+8", { PACKETS(v, tele), CHURN(8, 100e3) }
@@ -28,13 +28,13 @@
 
 /* The receiver's port is measured instead of the switch; it reports the number of flows, or not. */
 #define ECHO .telemetry = SIM_ECHO, .cc = "hpcc:variant=echo"
-#define COUNTED ECHO, .count_flows = true
+#define COUNTED ECHO, .net.host.count_flows = true
 
 /* SIM_BARE, as in the simulation of the derivation: 1 Gb/s with 16 KB and 100 Mb/s with 4 KB. */
 #define AT_1G \
-	.rate = 1e9, .base_us = 200, .segment = 16384, .start_spread_us = 1000, \
-	.noise = { .burst_share = 0.01, .burst_us = 5000 }
-#define AT_100M .rate = 100e6, .base_us = 300, .segment = 4096, .start_spread_us = 1000
+	.rate = 1e9, .base_us = 200, .net.layer.segment = 16384, .start_spread_us = 1000, \
+	.net.host.noise = { .burst_share = 0.01, .burst_us = 5000 }
+#define AT_100M .rate = 100e6, .base_us = 300, .net.layer.segment = 4096, .start_spread_us = 1000
 #define PERIOD(us) .telemetry = SIM_ECHO, .cc = "hpcc:variant=echo,base_rtt=" #us "us"
 
 /*
@@ -42,8 +42,8 @@
  * of n flows gets a record every n*0.4 ms.
  */
 #define LAB(n, tele) \
-	.driver = SIM_SHIM, .rate = 200e6, .base_us = 47, .segment = 4096, .start_spread_us = 1000, \
-	.telemetry = tele, .agents.record_us = (n) < 4 ? 1550 : (n) * 388.0
+	.driver = SIM_SHIM, .rate = 200e6, .base_us = 47, .net.layer.segment = 4096, .start_spread_us = 1000, \
+	.telemetry = tele, .net.agents.record_us = (n) < 4 ? 1550 : (n) * 388.0
 #define AGENTS(v, tele, n) \
 	"hpcc " v ", agents, N=" #n, { LAB(n, tele), .cc = "hpcc:variant=" v, STEADY(n, 4e6) }
 #define AGENTS_JOIN(v, tele, n) \
@@ -53,13 +53,13 @@
 /* As above, with NICs faster than the port, and longer runs for more flows. */
 #define SLOW_PORT(v, tele, times, n) \
 	"hpcc " v ", agents, NIC of " #times " ports, N=" #n, \
-	{ LAB(n, tele), .nic.rate = (times) * 200e6, .cc = "hpcc:variant=" v, \
+	{ LAB(n, tele), .nic_rate = (times) * 200e6, .cc = "hpcc:variant=" v, \
 	  STEADY(n, (n) < 100 ? 4e6 : 20e6) }
 
 /* As above, 20 ms away: every record is old. */
 #define FAR(v, tele) \
 	"hpcc " v ", agents, far, N=4", \
-	{ LAB(4, tele), .base_us = 20e3, .agents.record_us = 10e3, .cc = "hpcc:variant=" v, \
+	{ LAB(4, tele), .base_us = 20e3, .net.agents.record_us = 10e3, .cc = "hpcc:variant=" v, \
 	  STEADY(4, 20e6) }
 
 static const struct row rows[] = {
@@ -108,7 +108,7 @@ static const struct row rows[] = {
 	{ "hpcc echo, 100 Mb/s, N=8, counted", { AT_100M, STEADY(8, 8e6), COUNTED },
 	  { { UTIL, 94, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 12 } } },
 	{ "hpcc echo, 100 Mb/s, 16 KB, N=8, T=7.6 ms",
-	  { AT_100M, .segment = 16384, STEADY(8, 8e6), PERIOD(7600) },
+	  { AT_100M, .net.layer.segment = 16384, STEADY(8, 8e6), PERIOD(7600) },
 	  { { UTIL, 94, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 66 } } },
 
 	{ "hpcc echo, soft, N=2", { SOFT, STEADY(2, 8e6), ECHO },

@@ -15,9 +15,9 @@
 	MAX(MAX(RECORD(rate, hosts), SEGMENTS_US(rate, n, segment)), base)
 
 #define PLACE(rate_, R, n, base, size, tele) \
-	.cc = "rcp", .driver = SIM_SHIM, .telemetry = tele, .agents.advise = true, \
-	.rate = rate_, .nic.rate = (R) * (rate_), .base_us = base, .mtu = 4096, .segment = size, \
-	.agents.record_us = MAX(RECORD(rate_, n), base), .start_spread_us = 1000, .flows = n, \
+	.cc = "rcp", .driver = SIM_SHIM, .telemetry = tele, .net.agents.advise = true, \
+	.rate = rate_, .nic_rate = (R) * (rate_), .base_us = base, .net.wire.payload = 4096, .net.layer.segment = size, \
+	.net.agents.record_us = MAX(RECORD(rate_, n), base), .start_spread_us = 1000, .flows = n, \
 	.end_us = 60 * ROUND(rate_, n, n, size, base) + 20e3, \
 	.warm_us = 15 * ROUND(rate_, n, n, size, base) + 5e3
 
@@ -44,7 +44,7 @@
 /* 16 hosts with many flows each. */
 #define MANY(label, rate, n) \
 	{ "rcp " label ", N=" #n ", receiver's", \
-	  { PLACE(rate, 1, n, 50, 4096, SIM_ECHO), .agents.record_us = RECORD(rate, 16) }, \
+	  { PLACE(rate, 1, n, 50, 4096, SIM_ECHO), .net.agents.record_us = RECORD(rate, 16) }, \
 	  BOUNDS(n, 4096) }
 
 #define JOINS(label, tele) \
@@ -69,11 +69,11 @@ static const struct row rows[] = {
 	ROW("100 Gb/s", 100e9, 1, 12, 50, 65536),
 	ROW("100 Gb/s", 100e9, 4, 100, 10, 65536),
 	MANY("1 Gb/s", 1e9, 256), MANY("10 Gb/s", 10e9, 1000),
-	ODD("half of them counted", .agents.count_factor = 0.5),
-	ODD("too many counted", .agents.count_factor = 1.5),
-	ODD("30 % of messages lost", .agents.loss = 0.3),
-	ODD("messages late by 4 RTT", .agents.delay_us = 200),
-	ODD("messages late by 40 RTT", .agents.delay_us = 2000),
+	ODD("half of them counted", .net.agents.count_factor = 0.5),
+	ODD("too many counted", .net.agents.count_factor = 1.5),
+	ODD("30 % of messages lost", .net.agents.loss = 0.3),
+	ODD("messages late by 4 RTT", .net.agents.delay_us = 200),
+	ODD("messages late by 40 RTT", .net.agents.delay_us = 2000),
 	{ "rcp 1 Gb/s, 4 of 12 limited, receiver's",
 	  { USUAL(1e9, SIM_ECHO), .limited.flows = 4, .limited.rate = 10e6 },
 	  { { UTIL, 95, ALL }, { Q_P99, 0, 26 * 4.1 } } },
@@ -82,17 +82,17 @@ static const struct row rows[] = {
 	  { { UTIL, 95, ALL }, { Q_P99, 0, 26 * 4.1 } } },
 	/* A flow whose last packet is lost waits for the timeout, 100 ms. */
 	{ "rcp 1 Gb/s, N=12, 0.1 % of packets lost, receiver's",
-	  { USUAL(1e9, SIM_ECHO), .loss = 0.001, .rto_us = 100e3, .end_us = 600e3 },
+	  { USUAL(1e9, SIM_ECHO), .net.loss = 0.001, .net.rto_us = 100e3, .end_us = 600e3 },
 	  BOUNDS(12, 4096) },
 	/* With four seeds .53 to .79; a copa without knowledge of the port uses .28. */
 	{ "rcp 10 Gb/s, N=1, completions late by up to 200 us, switch's",
-	  { PLACE(10e9, 1, 1, 20, 8192, SIM_INT), .noise = { .uniform_us = 200 },
+	  { PLACE(10e9, 1, 1, 20, 8192, SIM_INT), .net.host.noise = { .uniform_us = 200 },
 	    .warm_us = 5e3, .end_us = 16e3 },
 	  { { UTIL, 45, 100.1 }, { JAIN, 0.98, 1 } } },
 	/* Flows that send in one burst per round, 31 segments, must part within 200 rounds. */
 	{ "rcp 10 Gb/s, x4, N=31, in step at first, switch's",
-	  { PLACE(10e9, 4, 31, 20, 32768, SIM_INT), .noise = { .exp_us = 1 },
-	    .start_spread_us = 200, .agents.record_us = 620, .warm_us = 170e3, .end_us = 500e3 },
+	  { PLACE(10e9, 4, 31, 20, 32768, SIM_INT), .net.host.noise = { .exp_us = 1 },
+	    .start_spread_us = 200, .net.agents.record_us = 620, .warm_us = 170e3, .end_us = 500e3 },
 	  { { UTIL, 95, 100.1 }, { JAIN, 0.98, 1 }, { Q_P99, 0, 10 * 32.8 } } },
 	JOINS("receiver's", SIM_ECHO), JOINS("switch's", SIM_INT),
 };

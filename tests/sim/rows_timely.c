@@ -22,14 +22,14 @@
 #define INCAST(alpha) \
 	.cc = "timely:variant=snippet,min_rtt=20us,t_low=50us,t_high=500us,add_rate=10m,beta=0.8," \
 	      "min_rate=10m,alpha=" alpha, \
-	.flows = 40, .hosts = 10, .rate = 20e9, .nic.rate = 10e9, .base_us = 4, .mtu = 1024, \
-	.segment = 16384, .start_spread_us = 1000, .warm_us = 250e3, .end_us = 1000e3, \
-	.bare.fixed_release = true
+	.flows = 40, .hosts = 10, .rate = 20e9, .nic_rate = 10e9, .base_us = 4, .net.wire.payload = 1024, \
+	.net.layer.segment = 16384, .start_spread_us = 1000, .warm_us = 250e3, .end_us = 1000e3, \
+	.net.host.fixed_release = true
 #define WITHIN_15(x) 0.85 * (x), 1.15 * (x)
 #define TABLE_1 { UTIL, WITHIN_15(97) }, { RTT_AVG, WITHIN_15(61) }, { RTT_P99, WITHIN_15(116) }
 
 /* TIMELY, Fig. 12: each measurement is falsified by up to so much. */
-#define NOISY(us) INCAST("0.02"), .noise = { .uniform_us = us }
+#define NOISY(us) INCAST("0.02"), .net.host.noise = { .uniform_us = us }
 
 /*
  * CoNEXT 2016's model: N flows that begin at C/(N+1) settle at an RTT of t_low * (1 + N *
@@ -38,7 +38,7 @@
 #define MODEL(variant, alpha, n) \
 	.cc = "timely:variant=" variant ",min_rtt=20us,t_low=50us,t_high=500us,add_rate=10m," \
 	      "beta=0.008,beta_high=0.008,min_rate=10m,alpha=" alpha, \
-	.flows = n, .rate = 10e9, .base_us = 4, .mtu = 1024, .segment = 16384, \
+	.flows = n, .rate = 10e9, .base_us = 4, .net.wire.payload = 1024, .net.layer.segment = 16384, \
 	.start_spread_us = 200, .warm_us = 500e3, .end_us = 1000e3
 #define MODEL_RTT(n) (50 * (1 + (n) * 10e6 / (0.008 * 10e9)))
 #define AT_MODEL(n) { JAIN, 0.99, 1 }, { RTT_AVG, 0.9 * MODEL_RTT(n), 1.05 * MODEL_RTT(n) }, \
@@ -50,9 +50,9 @@
  * as a queue, a lone flow got 52 and 33 %.
  */
 #define STALLS(n, stalled_us) \
-	.cc = "timely", .driver = SIM_SHIM, .rate = 10e9, .base_us = 20, .mtu = 4096, .segment = 8192, \
+	.cc = "timely", .driver = SIM_SHIM, .rate = 10e9, .base_us = 20, .net.wire.payload = 4096, .net.layer.segment = 8192, \
 	.start_spread_us = 100, STEADY(n, 400e3), \
-	.noise = { .stall_every_us = 20e3, .stall_us = stalled_us }
+	.net.host.noise = { .stall_every_us = 20e3, .stall_us = stalled_us }
 
 /*
  * Owners poll for completions so rarely that no RTT can be measured. Then max_inflight alone
@@ -64,8 +64,8 @@
  * by max_inflight. With a floor of line rate / 32, half of their share, they were equal.
  */
 #define RARE_POLLS(n, every_us) \
-	.cc = "timely", .driver = SIM_SHIM, .rate = 10e9, .base_us = 20, .mtu = 4096, .segment = 8192, \
-	.start_spread_us = 100, STEADY(n, 400e3), .limit = 4000000, .poll_us = every_us
+	.cc = "timely", .driver = SIM_SHIM, .rate = 10e9, .base_us = 20, .net.wire.payload = 4096, .net.layer.segment = 8192, \
+	.start_spread_us = 100, STEADY(n, 400e3), .net.limit = 4000000, .net.host.poll_us = every_us
 
 /*
  * N hosts with NICs of `ratio` times the port's 10 Gb/s, a ratio that the algorithm knows, or
@@ -73,13 +73,13 @@
  * above 32, and the queue grew to what max_inflight allows: 8 MB of 64 flows.
  */
 #define PORT(n, ratio, known) \
-	.cc = "timely", .driver = SIM_SHIM, .rate = 10e9, .nic.rate = (ratio) * 10e9, .base_us = 20, \
-	.mtu = 4096, .segment = (ratio) > 4 ? 65536 : (ratio) * 8192, .path.bottleneck = known, \
+	.cc = "timely", .driver = SIM_SHIM, .rate = 10e9, .nic_rate = (ratio) * 10e9, .base_us = 20, \
+	.net.wire.payload = 4096, .net.layer.segment = (ratio) > 4 ? 65536 : (ratio) * 8192, .net.layer.bottleneck = known, \
 	.start_spread_us = 100, STEADY(n, 50.0 * (n) * (ratio) * 8 + 200e3)
 
 /* All but one leave; the last is back at 90 % of the port. It took 27 and 53 ms. */
 #define LAST_OF(n) \
-	.cc = "timely", .driver = SIM_SHIM, .rate = 10e9, .base_us = 42, .mtu = 4096, .segment = 8192, \
+	.cc = "timely", .driver = SIM_SHIM, .rate = 10e9, .base_us = 42, .net.wire.payload = 4096, .net.layer.segment = 8192, \
 	.start_spread_us = 20, .flows = 1, .guests = { (n) - 1, 25e3, 75e3 }, \
 	.warm_us = 50e3, .end_us = 150e3, .bin_us = 500
 
@@ -88,7 +88,7 @@
  * the rate, six flows got 3 % of the port from then on.
  */
 #define SLOWED \
-	.cc = "timely", .driver = SIM_SHIM, .rate = 10e9, .base_us = 20, .mtu = 4096, .segment = 8192, \
+	.cc = "timely", .driver = SIM_SHIM, .rate = 10e9, .base_us = 20, .net.wire.payload = 4096, .net.layer.segment = 8192, \
 	.start_spread_us = 20, .flows = 6, .slow = { 2.5e9, 20e3, 40e3 }, \
 	.warm_us = 20e3, .end_us = 60e3
 
@@ -100,26 +100,26 @@
  * that are measured here, which gives 90 to 92 % and 191 KB.
  */
 #define NS3 \
-	.cc = "timely:variant=ns3,min_rate=1g", .rate = 100e9, .base_us = 4, .mtu = 1056, \
-	.segment = 1056, .bare.fixed_release = true, .flows = 1, .guests = { 1, 2e3, 10e3 }, \
+	.cc = "timely:variant=ns3,min_rate=1g", .rate = 100e9, .base_us = 4, .net.wire.payload = 1056, \
+	.net.layer.segment = 1056, .net.host.fixed_release = true, .flows = 1, .guests = { 1, 2e3, 10e3 }, \
 	.warm_us = 3e3, .end_us = 12e3, .bin_us = 100
 
 #define GRID_FABRIC(v, n) \
-	"timely " v ", fabric, N=" #n, { FABRIC, STEADY(n, 300e3), .bare.start_rate = 10e9 / ((n) + 1), \
+	"timely " v ", fabric, N=" #n, { FABRIC, STEADY(n, 300e3), .start_rate = 10e9 / ((n) + 1), \
 					 .cc = "timely:min_rate=10m,variant=" v }
 #define GRID_SOFT(v, n) \
 	"timely " v ", soft, N=" #n, { SOFT, STEADY(n, 4e6), .cc = "timely:min_rate=2m,variant=" v }
 #define GRID_JOIN(v) \
-	"timely " v ", fabric, N=8+8", { FABRIC, CHURN(8, 300e3), .bare.start_rate = 10e9 / 32, \
+	"timely " v ", fabric, N=8+8", { FABRIC, CHURN(8, 300e3), .start_rate = 10e9 / 32, \
 					 .cc = "timely:min_rate=10m,variant=" v }
 #define GRID_SOFT_JOIN(v) \
 	"timely " v ", soft, N=8+8", { SOFT, CHURN(8, 6e6), .cc = "timely:min_rate=2m,variant=" v }
 
 static const struct row rows[] = {
 	{ "timely Table 1", { INCAST("0.02") }, { TABLE_1, { JAIN, 0.98, 1 } } },
-	{ "timely Table 1, rest of a gap follows", { INCAST("0.02"), .bare.fixed_release = false },
+	{ "timely Table 1, rest of a gap follows", { INCAST("0.02"), .net.host.fixed_release = false },
 	  { TABLE_1, { JAIN, 0.98, 1 } } },
-	{ "timely Table 1, flow layer", { INCAST("0.02"), .driver = SIM_SHIM, .path.base_us = 5 },
+	{ "timely Table 1, flow layer", { INCAST("0.02"), .driver = SIM_SHIM, .net.base_rtt_us = 5 },
 	  { TABLE_1, { JAIN, 0.98, 1 } } },
 	{ "timely Table 1, alpha .03", { INCAST("0.03") },
 	  { { UTIL, 97, ALL }, { RTT_AVG, 38, 58 }, { RTT_P99, 70, 115 } } },
@@ -136,15 +136,15 @@ static const struct row rows[] = {
 	{ "timely noise to 200 us", { NOISY(200) }, { { UTIL, 43, 53 } } },
 
 	{ "timely patched_pure, model, N=2", { MODEL("patched_pure", "0.875", 2),
-	  .bare.start_rate = 10e9 / 3 }, { AT_MODEL(2) } },
+	  .start_rate = 10e9 / 3 }, { AT_MODEL(2) } },
 	{ "timely patched_pure, model, N=10", { MODEL("patched_pure", "0.875", 10),
-	  .bare.start_rate = 10e9 / 11 }, { AT_MODEL(10) } },
+	  .start_rate = 10e9 / 11 }, { AT_MODEL(10) } },
 	{ "timely patched_pure, model, N=40", { MODEL("patched_pure", "0.875", 40),
-	  .bare.start_rate = 10e9 / 41 }, { AT_MODEL(40) } },
+	  .start_rate = 10e9 / 41 }, { AT_MODEL(40) } },
 	{ "timely patched, model, N=10", { MODEL("patched", "0.1", 10),
-	  .bare.start_rate = 10e9 / 11 }, { AT_MODEL(10) } },
+	  .start_rate = 10e9 / 11 }, { AT_MODEL(10) } },
 	{ "timely patched_pure, model, 7/3 Gb/s", { MODEL("patched_pure", "0.875", 2),
-	  .bare.first_rate = 7e9, .bare.start_rate = 3e9 }, { AT_MODEL(2) } },
+	  .first_rate = 7e9, .start_rate = 3e9 }, { AT_MODEL(2) } },
 
 	{ "timely, hosts away 1 of 20 ms, N=1", { STALLS(1, 1e3) }, { { UTIL, 93, 95.5 } } },
 	{ "timely, hosts away 5 of 20 ms, N=1", { STALLS(1, 5e3) }, { { UTIL, 74, 75.5 } } },

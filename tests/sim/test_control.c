@@ -13,8 +13,8 @@ static struct sim_result r;
 
 /* Soft-RoCE's hosts, WRITEs of 64 KB, for some seconds. */
 #define HOSTS \
-	.driver = SIM_SHIM, .message = 65536, .depth = 16, .nic.depth = 64, .nic.unacked = 128, \
-	.base_us = 50, .ack_bytes = 80, .mtu = 4096, .noise = { .exp_us = 1 }, \
+	.driver = SIM_SHIM, .message = 65536, .depth = 16, .net.host.depth = 64, .net.host.unacked = 128, \
+	.base_us = 50, .net.wire.ack = 80, .net.wire.payload = 4096, .net.host.noise = { .exp_us = 1 }, \
 	.start_spread_us = 100, .warm_us = 1e6
 
 static void run(const struct sim_conf *c)
@@ -66,7 +66,7 @@ static void many_flows_are_not_reported(void **state)
 	for (const char *const *cc = by_rtt; *cc; cc++) {
 		for (unsigned i = 0; i < sizeof(load) / sizeof(*load); i++) {
 			const struct sim_conf c = { HOSTS, .cc = *cc, .flows = load[i].flows,
-						    .rate = 1e9, .nic.rate = 1e9 * load[i].ratio,
+						    .rate = 1e9, .nic_rate = 1e9 * load[i].ratio,
 						    .end_us = 4e6 };
 
 			run(&c);

@@ -16,7 +16,7 @@ static struct sim_result r, again;
 static void an_idle_path_has_wire_rtt_and_no_queue(void **state)
 {
 	const struct sim_conf c = { .cc = "fixed:rate=1g", .flows = 1, .rate = 10e9, .base_us = 20,
-				    .mtu = 1000, .segment = 16000, .warm_us = 1e3, .end_us = 50e3 };
+				    .net.wire.payload = 1000, .net.layer.segment = 16000, .warm_us = 1e3, .end_us = 50e3 };
 
 	(void)state;
 	sim_run(&c, 1, &r);
@@ -29,7 +29,7 @@ static void an_idle_path_has_wire_rtt_and_no_queue(void **state)
 static void queue_of_windows_follows_littles_law(void **state)
 {
 	const struct sim_conf c = { .cc = "none", .flows = 4, .rate = 10e9, .base_us = 20,
-				    .segment = 10000, .max_inflight = 100000, .warm_us = 1e3, .end_us = 50e3 };
+				    .net.layer.segment = 10000, .net.layer.max_inflight = 100000, .warm_us = 1e3, .end_us = 50e3 };
 
 	(void)state;
 	sim_run(&c, 1, &r);
@@ -42,9 +42,9 @@ static void queue_of_windows_follows_littles_law(void **state)
 static void equal_seeds_give_equal_results(void **state)
 {
 	const struct sim_conf c = { .cc = "timely", .flows = 8, .guests = { 8, 2e3, 6e3 },
-				    .rate = 10e9, .base_us = 20, .mtu = 1000, .segment = 8000,
-				    .noise = { .exp_us = 5 }, .red = { 1e4, 1e5, 0.1 },
-				    .bare.jitter = 0.5, .end_us = 10e3 };
+				    .rate = 10e9, .base_us = 20, .net.wire.payload = 1000, .net.layer.segment = 8000,
+				    .net.host.noise = { .exp_us = 5 }, .net.marking.red = { 1e4, 1e5, 0.1 },
+				    .net.host.gap_jitter = 0.5, .end_us = 10e3 };
 
 	(void)state;
 	sim_run(&c, 7, &r);
@@ -62,7 +62,7 @@ static void equal_seeds_give_equal_results(void **state)
 static void dropped_packets_are_retransmitted(void **state)
 {
 	const struct sim_conf c = { .cc = "fixed:rate=6g", .flows = 2, .rate = 10e9, .base_us = 20,
-				    .mtu = 1000, .segment = 8000, .limit = 20000, .max_inflight = 80000,
+				    .net.wire.payload = 1000, .net.layer.segment = 8000, .net.limit = 20000, .net.layer.max_inflight = 80000,
 				    .warm_us = 10e3, .end_us = 110e3 };
 
 	(void)state;
@@ -75,8 +75,8 @@ static void dropped_packets_are_retransmitted(void **state)
 /* RED marks its share between its thresholds; the notification point limits CNPs. */
 static void red_marks_by_queue_and_cnps_are_limited(void **state)
 {
-	struct sim_conf c = { .cc = "none", .flows = 2, .rate = 10e9, .base_us = 20, .segment = 1000,
-			      .max_inflight = 100000, .red = { 0, 2e6, 1 }, .cnp_us = 50,
+	struct sim_conf c = { .cc = "none", .flows = 2, .rate = 10e9, .base_us = 20, .net.layer.segment = 1000,
+			      .net.layer.max_inflight = 100000, .net.marking.red = { 0, 2e6, 1 }, .net.cnp_us = 50,
 			      .warm_us = 1e3, .end_us = 101e3 };
 
 	(void)state;
@@ -85,7 +85,7 @@ static void red_marks_by_queue_and_cnps_are_limited(void **state)
 	assert_float_equal((double)r.marks / (double)r.packets, r.q_avg / 2e6, 0.005);
 	assert_true(r.cnps <= 2 * 101e3 / 50 + 2);
 	assert_true(r.cnps >= 2 * 101e3 / 75);
-	c.red.pmax = 0;
+	c.net.marking.red.pmax = 0;
 	sim_run(&c, 1, &r);
 	assert_int_equal(r.marks, 0);
 	assert_int_equal(r.cnps, 0);
@@ -95,7 +95,7 @@ static void red_marks_by_queue_and_cnps_are_limited(void **state)
 static void both_drivers_pace_at_the_same_rate(void **state)
 {
 	struct sim_conf c = { .cc = "fixed:rate=2g", .flows = 4, .rate = 10e9, .base_us = 20,
-			      .mtu = 1024, .segment = 8192, .max_inflight = 1 << 20, .warm_us = 5e3, .end_us = 105e3 };
+			      .net.wire.payload = 1024, .net.layer.segment = 8192, .net.layer.max_inflight = 1 << 20, .warm_us = 5e3, .end_us = 105e3 };
 
 	(void)state;
 	sim_run(&c, 1, &r);
@@ -111,12 +111,12 @@ static void both_drivers_pace_at_the_same_rate(void **state)
  */
 #define BOTH_WAYS \
 	.cc = "none", .driver = SIM_PLAIN, .pattern = SIM_RING, .hosts = 2, .rate = 10e9, \
-	.nic.depth = 64, .base_us = 20, .mtu = 1000, .message = 10000, .warm_us = 10e3, .end_us = 60e3
+	.net.host.depth = 64, .base_us = 20, .net.wire.payload = 1000, .message = 10000, .warm_us = 10e3, .end_us = 60e3
 
 /* Acknowledgements take their length of the return path. */
 static void acknowledgements_use_the_return_path(void **state)
 {
-	const struct sim_conf c = { BOTH_WAYS, .flows = 2, .ack_bytes = 100 };
+	const struct sim_conf c = { BOTH_WAYS, .flows = 2, .net.wire.ack = 100 };
 
 	(void)state;
 	sim_run(&c, 1, &r);
@@ -127,18 +127,18 @@ static void acknowledgements_use_the_return_path(void **state)
 /* A wait behind 16 to 64 packets of 0.9 us; one packet if the queue pairs take turns. */
 static void acknowledgements_wait_behind_own_data(void **state)
 {
-	struct sim_conf c = { BOTH_WAYS, .flows = 2, .nic.rate = 9e9, .ack_bytes = 100,
+	struct sim_conf c = { BOTH_WAYS, .flows = 2, .nic_rate = 9e9, .net.wire.ack = 100,
 			      .victim = true };
 
 	(void)state;
 	sim_run(&c, 1, &r);
 	assert_true(r.victims > 500);
 	assert_true(r.victim_p50 > 20 + 15 * 0.9 && r.victim_p99 < 20 + 66 * 0.9);
-	c.nic.depth = 1;
+	c.net.host.depth = 1;
 	sim_run(&c, 1, &r);
 	assert_true(r.victim_p99 < 20 + 4 * 0.8);
-	c.nic.depth = 64;
-	c.ack_bytes = 0;
+	c.net.host.depth = 64;
+	c.net.wire.ack = 0;
 	sim_run(&c, 1, &r);
 	assert_true(r.victim_p99 < 20 + 2 * 0.8);
 }
@@ -148,7 +148,7 @@ static void the_victim_counts_by_time(void **state)
 {
 	const struct sim_conf c = { .cc = "none", .driver = SIM_PLAIN, .flows = 2, .hosts = 1,
 				    .rate = 10e9, .slow = { 1e9, 10e3, 14e3 },
-				    .nic.rate = 6e9, .base_us = 10, .mtu = 4096,
+				    .nic_rate = 6e9, .base_us = 10, .net.wire.payload = 4096,
 				    .message = 1 << 16, .depth = 16,
 				    .victim = true, .warm_us = 1e3, .end_us = 30e3 };
 
@@ -161,7 +161,7 @@ static void the_victim_counts_by_time(void **state)
 static void the_victim_counts_as_delivered(void **state)
 {
 	const struct sim_conf c = { .cc = "fixed:rate=50m", .driver = SIM_SHIM, .flows = 1,
-				    .rate = 100e6, .base_us = 20, .mtu = 64, .segment = 64,
+				    .rate = 100e6, .base_us = 20, .net.wire.payload = 64, .net.layer.segment = 64,
 				    .message = 64, .victim = true, .warm_us = 1e3, .end_us = 101e3 };
 
 	(void)state;
@@ -173,9 +173,9 @@ static void the_victim_counts_as_delivered(void **state)
 /* A request and the response, with one more packet's serialisation at each end. */
 static void a_read_request_uses_the_return_path(void **state)
 {
-	const struct sim_conf c = { .cc = "none", .driver = SIM_PLAIN, .op = SIM_READ, .flows = 1,
-				    .rate = 10e9, .base_us = 20, .mtu = 1000, .message = 10000,
-				    .depth = 1, .ack_bytes = 125, .warm_us = 1e3, .end_us = 101e3 };
+	const struct sim_conf c = { .cc = "none", .driver = SIM_PLAIN, .op = FAB_READ, .flows = 1,
+				    .rate = 10e9, .base_us = 20, .net.wire.payload = 1000, .message = 10000,
+				    .depth = 1, .net.wire.ack = 125, .warm_us = 1e3, .end_us = 101e3 };
 
 	(void)state;
 	sim_run(&c, 1, &r);
@@ -184,14 +184,14 @@ static void a_read_request_uses_the_return_path(void **state)
 
 static void reads_outstanding_are_limited(void **state)
 {
-	struct sim_conf c = { .cc = "none", .driver = SIM_SHIM, .op = SIM_READ, .flows = 1,
-			      .rate = 10e9, .base_us = 92, .segment = 10000, .max_inflight = 1 << 20,
-			      .max_reads = 2, .end_us = 100e3 };
+	struct sim_conf c = { .cc = "none", .driver = SIM_SHIM, .op = FAB_READ, .flows = 1,
+			      .rate = 10e9, .base_us = 92, .net.layer.segment = 10000, .net.layer.max_inflight = 1 << 20,
+			      .net.layer.reads = 2, .end_us = 100e3 };
 
 	(void)state;
 	sim_run(&c, 1, &r);
 	assert_float_equal(r.util, 2 * 8 / (92 + 8 + 8.0), 0.01);
-	c.max_reads = 16;
+	c.net.layer.reads = 16;
 	sim_run(&c, 1, &r);
 	assert_true(r.util > 0.98);
 }
@@ -200,14 +200,14 @@ static void reads_outstanding_are_limited(void **state)
 static void few_entries_or_reads_fill_a_long_path(void **state)
 {
 	struct sim_conf c = { .cc = "copa", .driver = SIM_SHIM, .flows = 1, .rate = 10e9,
-			      .base_us = 1000, .mtu = 4096, .message = 1 << 20, .entries = 31,
+			      .base_us = 1000, .net.wire.payload = 4096, .message = 1 << 20, .net.layer.entries = 31,
 			      .warm_us = 100e3, .end_us = 200e3 };
 
 	(void)state;
 	sim_run(&c, 1, &r);
 	assert_true(r.util > 0.95);
-	c.entries = 0;
-	c.op = SIM_READ;
+	c.net.layer.entries = 0;
+	c.op = FAB_READ;
 	sim_run(&c, 1, &r);
 	assert_true(r.util > 0.95);
 }
@@ -216,8 +216,8 @@ static void few_entries_or_reads_fill_a_long_path(void **state)
 static void few_entries_limit_messages_and_not_segments(void **state)
 {
 	struct sim_conf c = { .cc = "fixed:rate=10g", .driver = SIM_SHIM, .flows = 1, .rate = 10e9,
-			      .base_us = 91.8, .mtu = 4096, .message = 4096, .entries = 8,
-			      .max_inflight = 1 << 20, .warm_us = 10e3, .end_us = 110e3 };
+			      .base_us = 91.8, .net.wire.payload = 4096, .message = 4096, .net.layer.entries = 8,
+			      .net.layer.max_inflight = 1 << 20, .warm_us = 10e3, .end_us = 110e3 };
 
 	(void)state;
 	sim_run(&c, 1, &r);
@@ -230,9 +230,9 @@ static void few_entries_limit_messages_and_not_segments(void **state)
 /* A message of ten segments is one work request, one acknowledgement, one RTT. */
 static void a_send_is_not_split(void **state)
 {
-	const struct sim_conf c = { .cc = "fixed:rate=1g", .driver = SIM_SHIM, .op = SIM_SEND, .flows = 1,
-			      .rate = 10e9, .base_us = 20, .mtu = 1000, .segment = 8000,
-			      .message = 80000, .max_inflight = 1 << 20, .warm_us = 10e3, .end_us = 110e3 };
+	const struct sim_conf c = { .cc = "fixed:rate=1g", .driver = SIM_SHIM, .op = FAB_SEND, .flows = 1,
+			      .rate = 10e9, .base_us = 20, .net.wire.payload = 1000, .net.layer.segment = 8000,
+			      .message = 80000, .net.layer.max_inflight = 1 << 20, .warm_us = 10e3, .end_us = 110e3 };
 
 	(void)state;
 	sim_run(&c, 1, &r);
@@ -244,8 +244,8 @@ static void a_send_is_not_split(void **state)
 static void unacknowledged_packets_are_limited(void **state)
 {
 	struct sim_conf c = { .cc = "none", .driver = SIM_PLAIN, .flows = 1, .rate = 1e9,
-			      .nic.rate = 10e9, .base_us = 20, .mtu = 1000, .message = 1000000,
-			      .depth = 4, .nic.unacked = 128, .ack_bytes = 64, .end_us = 100e3 };
+			      .nic_rate = 10e9, .base_us = 20, .net.wire.payload = 1000, .message = 1000000,
+			      .depth = 4, .net.host.unacked = 128, .net.wire.ack = 64, .end_us = 100e3 };
 
 	(void)state;
 	sim_run(&c, 1, &r);
@@ -254,7 +254,7 @@ static void unacknowledged_packets_are_limited(void **state)
 	c.base_us = 8000; /* half of the packets that fill one round trip */
 	sim_run(&c, 1, &r);
 	assert_true(r.util < 0.2 && r.util > 0.05);
-	c.nic.unacked = 0;
+	c.net.host.unacked = 0;
 	sim_run(&c, 1, &r);
 	assert_true(r.util > 0.8);
 }
@@ -274,7 +274,7 @@ static void shares_depend_on_the_rtt_with_one_message_outstanding(void **state)
 static void a_port_slows_down_for_a_while(void **state)
 {
 	const struct sim_conf c = { .cc = "none", .driver = SIM_PLAIN, .flows = 2, .rate = 10e9,
-				    .slow = { 1e9, 30e3, 60e3 }, .mtu = 1000,
+				    .slow = { 1e9, 30e3, 60e3 }, .net.wire.payload = 1000,
 				    .base_us = 20, .warm_us = 10e3, .end_us = 100e3, .bin_us = 10e3 };
 
 	(void)state;
@@ -287,7 +287,7 @@ static void a_port_slows_down_for_a_while(void **state)
 static void packets_lost_on_links_are_retransmitted(void **state)
 {
 	const struct sim_conf c = { .cc = "none", .driver = SIM_PLAIN, .flows = 4, .rate = 10e9,
-				    .base_us = 20, .mtu = 1000, .message = 10000, .depth = 10, .loss = 0.001,
+				    .base_us = 20, .net.wire.payload = 1000, .message = 10000, .depth = 10, .net.loss = 0.001,
 				    .warm_us = 10e3, .end_us = 510e3 };
 
 	(void)state;
@@ -300,8 +300,8 @@ static void packets_lost_on_links_are_retransmitted(void **state)
 /* Acknowledgements are also dropped. */
 static void drops_in_both_directions_are_recovered(void **state)
 {
-	const struct sim_conf c = { BOTH_WAYS, .flows = 4, .nic.rate = 40e9, .limit = 20000,
-				    .depth = 3, .ack_bytes = 500 };
+	const struct sim_conf c = { BOTH_WAYS, .flows = 4, .nic_rate = 40e9, .net.limit = 20000,
+				    .depth = 3, .net.wire.ack = 500 };
 
 	(void)state;
 	sim_run(&c, 1, &r);
@@ -312,8 +312,8 @@ static void drops_in_both_directions_are_recovered(void **state)
 static void a_competitor_is_counted_separately(void **state)
 {
 	const struct sim_conf c = { .cc = "fixed:rate=2g", .flows = 2, .rivals = 1, .rate = 10e9,
-				    .base_us = 20, .mtu = 1000, .segment = 8000, .message = 1000000,
-				    .max_inflight = 1 << 20, .depth = 1, .warm_us = 10e3, .end_us = 110e3 };
+				    .base_us = 20, .net.wire.payload = 1000, .net.layer.segment = 8000, .message = 1000000,
+				    .net.layer.max_inflight = 1 << 20, .depth = 1, .warm_us = 10e3, .end_us = 110e3 };
 
 	(void)state;
 	sim_run(&c, 1, &r);
@@ -326,7 +326,7 @@ static void a_competitor_is_counted_separately(void **state)
 static void all_to_all_fills_every_port(void **state)
 {
 	const struct sim_conf c = { .cc = "none", .driver = SIM_PLAIN, .pattern = SIM_ALL_TO_ALL,
-				    .hosts = 6, .flows = 30, .rate = 10e9, .base_us = 20, .mtu = 1000,
+				    .hosts = 6, .flows = 30, .rate = 10e9, .base_us = 20, .net.wire.payload = 1000,
 				    .message = 100000, .warm_us = 20e3, .end_us = 100e3 };
 
 	(void)state;
@@ -338,8 +338,8 @@ static void all_to_all_fills_every_port(void **state)
 static void a_thousand_flows_get_their_fixed_rates(void **state)
 {
 	const struct sim_conf c = { .cc = "fixed:rate=10m", .driver = SIM_SHIM, .flows = 1000,
-				    .hosts = 40, .rate = 25e9, .base_us = 20, .mtu = 4096,
-				    .segment = 16384, .start_spread_us = 10e3, .ack_bytes = 64,
+				    .hosts = 40, .rate = 25e9, .base_us = 20, .net.wire.payload = 4096,
+				    .net.layer.segment = 16384, .start_spread_us = 10e3, .net.wire.ack = 64,
 				    .warm_us = 20e3, .end_us = 120e3 };
 
 	(void)state;

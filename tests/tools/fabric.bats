@@ -119,50 +119,12 @@ alone() {
 	[ "$(sed -n 1p sums)" = "$(sed -n 2p sums)" ]
 }
 
-@test "several seeds side by side give what each gives alone" {
-	load=(--topology leaf-spine:2x4x2@25g:100g --flows hadoop:50% --for 1ms --cc dcqcn)
-	fabric "${load[@]}" --seed 5 --repeat 3 --jobs 2
-	jq -c '.runs[] | [.seed, .done, (.fct_mean_us * 1000 | round)]' out.json > together
-	for seed in 5 6 7; do
-		fabric "${load[@]}" --seed $seed
-		jq -c --argjson seed $seed '[.flows[].fct_ns | select(.)] |
-			[$seed, length, (add / length | round)]' out.json
-	done > alone
-	diff together alone
-	run "$ccfabric" run -q --repeat 2 --plot out.svg
-	[ "$status" -eq 2 ]
-	[[ $output == "ccfabric: --repeat has no single run"* ]]
-}
-
-@test "what was generated and saved gives the same result when it is read" {
-	fabric --topology leaf-spine:2x4x2@25g:100g --flows hadoop:30% --for 2ms \
-		--save-topology topology --save-flows flows
-	jq -c '[.flows[].fct_ns]' out.json > generated
-	fabric --topology topology --flows flows --for 2ms
-	jq -c '[.flows[].fct_ns]' out.json | diff generated -
-}
-
 @test "a path of the routes file is taken, and equal-cost paths are shared" {
 	printf '%s\n' 'ROUTE 4 -> 2 via 6' 'ROUTE 4 -> 3 via 6' > routes
 	fabric --topology leaf-spine:2x2x2@25g:25g --flows permutation:1m
 	[ "$(value '[.ports[] | select(.name == "4->6" or .name == "4->7").utilisation] | add > 0')" = true ]
 	fabric --topology leaf-spine:2x2x2@25g:25g --flows permutation:1m --routes routes
 	[ "$(value '.ports[] | select(.name == "4->7").utilisation')" = 0 ]
-}
-
-@test "the HPCC simulator's lines: addresses, port, bytes, start, FCT and its ideal" {
-	alone 1000
-	"$ccfabric" run -q --like ns3 --topology star:3@100g --flows flows --fct fct > /dev/null
-	[ "$(cat fct)" = "2 1 100 1000 0 4174 4174" ]
-}
-
-@test "a picture is drawn" {
-	command -v gnuplot > /dev/null || skip "gnuplot is not installed"
-	fabric --topology clos:2x2x2x4/4@25g:100g --flows hadoop:50% --for 1ms --plot out.svg
-	grep -q "longest queues" out.svg
-	run "$ccfabric" run -q --plot out.gif
-	[ "$status" -eq 2 ]
-	[[ $output == *"ends in neither .svg nor .png"* ]]
 }
 
 # Kmin 1 holds Kmax however marks are made; Kmin 800 does not where the switch polls an average.
@@ -254,19 +216,19 @@ alone() {
 	run bash -c '"$1" run -q --topology star:2@1g --flows incast:1,64k > /dev/full' - "$ccfabric"
 	[ "$status" -eq 1 ]
 	[ "$output" = "ccfabric: standard output: No space left on device" ]
-	for options in --help 'run --help' 'run -q --repeat 2 --topology star:2@1g --flows incast:1,64k'; do
+	for options in --help 'run --help'; do
 		# shellcheck disable=SC2016,SC2086
 		run bash -c '"$@" > /dev/full' - "$ccfabric" $options
 		[ "$options: $status" = "$options: 1" ]
 		[ "$output" = "ccfabric: standard output: No space left on device" ]
 	done
 	# Refused before anything is simulated.
-	for option in --out_json --fct --save-topology --save-flows; do
+	for option in --out_json; do
 		run "$ccfabric" run -q --topology star:2@1g --flows incast:1,64k $option /missing/file
 		[ "$option $status" = "$option 1" ]
 		[[ $output == "ccfabric: /missing/file: No such file"* ]]
 	done
-	for option in --out_json --fct --save-topology --save-flows; do
+	for option in --out_json; do
 		run "$ccfabric" run -q --topology star:2@1g --flows incast:1,64k $option /dev/full
 		[ "$option $status" = "$option 1" ]
 		[[ $output == *"ccfabric: /dev/full: No space left on device"* ]]
@@ -293,8 +255,7 @@ alone() {
 
 @test "the progress is erased when Ctrl-C ends the program" {
 	local models=$top_srcdir/bench/ccfabric/models/ucloud.models
-	for what in "run --topology star:2@1g --flows incast:1,100g" "matrix --models $models" \
-		"tune --models $models"; do
+	for what in "run --topology star:2@1g --flows incast:1,100g" "matrix --models $models"; do
 		# shellcheck disable=SC2086 # words
 		interrupted simulating "$ccfabric" $what
 		[ "$status" -eq 130 ] || { echo "$what: status $status"; cat -A screen; return 1; }

@@ -42,7 +42,7 @@ matrix() {
 }
 
 @test "mistakes are followed by the command whose help has the options" {
-	for command in run matrix tune; do
+	for command in run matrix; do
 		run ! "$ccfabric" "$command" --only nothing --models /missing extra
 		[ "${lines[-1]}" = "Try 'ccfabric $command --help'." ]
 	done
@@ -123,44 +123,6 @@ matrix() {
 	awk 'length > 80 { print; bad = 1 } END { exit bad }' out.txt help
 }
 
-# Of marks from 10 KB and from 800 cells on, the former pass an incast, and no setting of a port that
-# is not used.
-@test "tune recommends the setting that passes most, and names what none passes" {
-	cat > two <<-'END'
-		defaults --topology star:32@25g,8@100g --delay 500ns --warmup 20ms --for 40ms
-		incast     full=receivers --flows cross:1-4,0,10g --message 64k
-		idle       full=40->0,40->7 --flows cross:1-4,0,10g --message 64k
-		later      not-run because of this
-	END
-	"$ccfabric" tune -q --goals ucloud --models two --kmin 10k,176960 --kmax 309680 --pmax 1%,20% \
-		--poll 50us:1/4 --alpha 1/8 --every 2 --keep 3 --beside auto --beside swift --out_json out.json > out.txt
-	cat out.txt out.json
-	value '.coarse_settings == 4 and .coarse_models == 2 and (.settings | length) == 3' | grep -qx true
-	value '.settings[0] | .kmin == "10k" and .recommended and .front and .passed == 1 and .run == 2' | grep -qx true
-	value '[.settings[].passed] | . == (sort | reverse)' | grep -qx true
-	value '[.beside[] | "\(.cc) \(.passed)"] | join(" ")' | grep -qx "auto 1 swift 1"
-	value '.unreached | map(.name) == ["idle"] and (.[0].g1 | not) and .[0].g2' | grep -qx true
-	grep -qE '^>\*    10k 309680 ' out.txt
-	grep -qE '^  idle +G1$' out.txt
-	"$ccfabric" tune --help > help
-	awk 'length > 80 { print; bad = 1 } END { exit bad }' out.txt help
-	while IFS='|' read -r option message; do
-		# shellcheck disable=SC2086
-		run "$ccfabric" tune -q --models two $option
-		echo "$option: $output"
-		[ "$status" -eq 2 ]
-		[[ $output == "ccfabric: $message"* ]]
-	done <<-'END'
-		--goals others|--goals: 'others' are not known; ucloud are
-		--kmin 5x|--kmin: '5x' is no number of bytes
-		--kmin 500k|--kmax: no value is above one of --kmin
-		--pmax 1%,,2%|--pmax: a list has 1 to 16 values
-		--keep 0|--keep: '0' is no number
-		--beside nothing|
-		more|'more' is no option
-	END
-}
-
 # Messages of 64 bytes: packets of as many; two rates on one switch; what copies and starts mean.
 @test "messages, several traffics, copies and starts are what they say" {
 	fabric --topology star:2@25g,1@100g --flows pairs:0,2,64000 --message 64
@@ -206,28 +168,19 @@ matrix() {
 	head -c 4 out.png | grep -aq PNG
 }
 
-@test "bench/scripts/fabric-matrix has SONiC's verdicts and what tune found" {
+@test "bench/scripts/fabric-matrix has SONiC's verdicts" {
 	script=$(realpath "$BATS_TEST_DIRNAME/../..")/bench/scripts/fabric-matrix
 	printf '%s\n' 'used full=2->0 --topology star:2@10g --flows pairs:1,0,10m --warmup 1ms --for 2ms' \
 		'idle full=2->1 --topology star:2@10g --flows pairs:1,0,10m --warmup 1ms --for 2ms' \
 		'later not-run because of this' 'last not-run because of this' > mine
 	made() { "$script" --build "${ccfabric%/bench/*}" --models mine --out figures "$@"; }
 	made none > first.md
-	run ! grep -E 'SONiC|Switch settings' first.md
+	run ! grep SONiC first.md
 	cp figures/none.json figures/sonic.none.json
-	"$ccfabric" tune -q --models mine --kmin 100k --kmax 400k --pmax 20% --alpha 1/8 --every 1 \
-		--cc dcqcn --beside none --out_json figures/tune:dcqcn.json > /dev/null
-	echo "0.6 0.1" > figures/tune:dcqcn.cpu
 	made --keep > out.md
 	cat out.md
 	grep -qxF -e "- because of this: later, last" out.md
 	[ "$(grep -cxF "| used | yes |" out.md)" = 2 ]
-	grep -qxF "## Switch settings for dcqcn" out.md
-	grep -qF "not run: takes 1 s of CPU" out.md
-	grep -qE "^    ccfabric tune --goals ucloud --cc dcqcn --beside auto" out.md
-	grep -qE "^\| 100k \| 400k \| 20% \| 1/8 \| 1 \| 1 \| 2 \| 2 \| 2 \|.*recommended, front" out.md
-	grep -qE "^\| none \|  \|  \|  \| 1 " out.md
-	grep -qxF -e "- G1: idle" out.md
 }
 
 # Other figures would mean that it has what switches write into packets.
@@ -272,7 +225,7 @@ matrix() {
 		a not-run|wrong:1: model a needs a goal
 		a full= --for 1ms|wrong:1: model a needs a goal
 		a full=3->9 --flows incast:1,1k|model a: the topology has no port 3->9
-		a delivered --flows incast:1,1k --plot x.svg|model a has an option of results
+		a delivered --flows incast:1,1k --out_json x|model a has an option of results
 		a delivered --flows cross:0-99,0,1k|'cross:0-99,0,1k' is no traffic
 		a-name-that-is-much-too-long delivered|wrong:1: the name of model a-name
 	END
@@ -287,12 +240,10 @@ matrix() {
 		[[ $output == "ccfabric: "* ]]
 	done
 	echo 'a delivered --topology star:2@1g --flows incast:1,64k' > small
-	for command in matrix tune; do
-		# shellcheck disable=SC2016
-		run bash -c '"$@" > /dev/full' - "$ccfabric" "$command" -q --models small
-		[ "$command: $status" = "$command: 1" ]
-		[[ $output == "ccfabric: standard output: No space left on device"* ]]
-	done
+	# shellcheck disable=SC2016
+	run bash -c '"$@" > /dev/full' - "$ccfabric" matrix -q --models small
+	[ "$status" -eq 1 ]
+	[[ $output == "ccfabric: standard output: No space left on device"* ]]
 }
 
 @test "what no simulation could use is refused once, before the first, also if auto ignores it" {
@@ -312,13 +263,9 @@ matrix() {
 		matrix --alpha 1/0|--alpha: '1/0' is no fraction
 		matrix --buffer x|--buffer: 'x' is not a number of bytes
 		matrix --cc auto --cc none --cc auto|--cc: 'auto' is given twice
-		tune --kmin 100q|--kmin: '100q' is no number of bytes
-		tune --pmax 2|--pmax: a probability of '2' is above 1
-		tune --alpha 1,1/0|--alpha: '1/0' is no fraction
-		tune --buffer x|--buffer: 'x' is not a number of bytes
 	END
 	run "$ccfabric" matrix -q --models "$(models)" --out_json /missing/file
 	[ "$status: $output" = "1: ccfabric: /missing/file: No such file or directory" ]
-	run "$ccfabric" tune -q --models "$(models)" --out_json .
+	run "$ccfabric" matrix -q --models "$(models)" --out_json .
 	[ "$status: $output" = "1: ccfabric: .: Is a directory" ]
 }

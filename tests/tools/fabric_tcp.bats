@@ -14,7 +14,7 @@ static=(--pfc off --cell 1 --guarantee 0 --alpha 1000)
 @test "a timeout comes at least min_rto after the last one, and doubles" {
 	for rto in 10 20; do
 		fabric --topology star:2@10g --flows pairs:0,1,10k --cc "reno:min_rto=${rto}ms" \
-			--fail 0-2@0 --restore 0-2@$((rto * 5))ms
+			--fail 0-2@0 --restore 0-2@$((rto * 5))ms --for 1s
 		value '.flows[0].fct_ns / 1e6'
 		value "$rto as \$r | .flows[0].fct_ns / 1e6 | . > 7 * \$r and . < 7 * \$r + 0.2" |
 			grep -qx true

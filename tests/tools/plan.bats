@@ -74,18 +74,6 @@ types() {
 	printed "This is the least; real switches get a margin."
 }
 
-@test "headroom: no constant gives both of the article's values, a frame at each end does" {
-	plan headroom --solve 408@100g/100m,98@25g/15m
-	printed "Tm row 1    512      0  (1.0838, 1.0890] us"
-	printed "Tm row 2    512      0  (1.8366, 1.8570] us"
-	printed "Tm all      512      0  none"
-	printed "Tm row 1    672      0  (1.7350, 1.7418] us"
-	printed "Tm row 2    672      0  (2.4574, 2.4842] us"
-	printed "Tm all      672      0  none"
-	printed "t0 all      672   1500  (1.4974, 1.5018] us"
-	printed "t0 all      672   1538  (1.4890, 1.4957] us"
-}
-
 @test "headroom: each link of a topology file" {
 	printf '%s\n' '3 1 2' 2 '0 2 100Gbps 500ns 0' '1 2 25Gbps 75ns 0' > topo
 	plan headroom --all topo --json
@@ -111,8 +99,6 @@ types() {
 		--velocity 0|--velocity: '0' is not a positive number
 		--slot 0|--slot: '0'
 		--cell 0|--cell: '0'
-		--solve 408|--solve: '408' is not CELLS@RATE/LENGTH
-		--solve 408@0/100m|--solve: '0' is not a positive rate
 		--all missing|--all: missing: No such file
 	END
 }

@@ -54,7 +54,6 @@ fits() {
 		plan deadlock --transient
 		plan qos -h
 		plan qos --explain --mtu 9216
-		plan headroom --solve 408@100g/100m,98@25g/15m
 		info -a
 		info -c
 		info -f

@@ -5,14 +5,14 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "bench/sim/fabric/fabric.h"
+#include "bench/sim/fabric/priv.h"
 #include "bench/sim/fabric/baselines.h"
 #include "bench/ccfabric/traffic.h"
 
 enum { PAYLOAD = 1460, FRAME = 1460 + 40, PRIORITY = 1 };
 
 /* Long flows from hosts with 40 Gb/s to one with 10 Gb/s. */
-struct port {
+struct bottleneck {
 	const char *cc;
 	unsigned flows;
 	double delay_us;         /* of a link; an RTT has four */
@@ -26,7 +26,7 @@ struct outcome {
 	uint64_t drops;
 };
 
-static struct fab_conf conf_of(const struct port *p)
+static struct fab_conf conf_of(const struct bottleneck *p)
 {
 	return (struct fab_conf){
 		.wire = { .payload = PAYLOAD, .header = 40, .ack = 40, .cnp = 98, .pause = 84,
@@ -35,30 +35,45 @@ static struct fab_conf conf_of(const struct port *p)
 			    .alpha = 1000, .headroom = NAN, .headroom_us = NAN },
 		.marking = { .red = { p->mark * FRAME, p->mark * FRAME, p->mark > 0 } },
 		.lossless = 3, .ack_priority = 6, .cnp_priority = 6, .ttl = FAB_TTL, .seed = 1,
-		.series = true,
 	};
 }
 
-static struct outcome outcome_of(const struct fab_conf *conf, const struct fab_result *r)
-{
-	const struct fab_series *s = &r->series;
-	const unsigned ports = 2 * conf->topology->links;
-	struct outcome o = { .queue_min = INFINITY, .queue_max = r->port[1].queue_max / FRAME };
+static double queue_min;
 
-	for (unsigned i = s->n / 2; i < s->n; i++)
-		o.queue_min = fmin(o.queue_min, s->queue[i * ports + 1] / (double)FRAME);
-	o.utilisation = r->port[1].utilisation;
-	o.drops = r->dropped;
+/* The link of host 0 is the first, its switch's port the second. */
+static void sample(struct sim *s, uint32_t number)
+{
+	queue_min = fmin(queue_min, s->port[1].bytes / (double)FRAME);
+	set_event(s, s->now + ps_of(10), CHANGE, number);
+}
+
+static struct outcome outcome_of(const struct fab_conf *conf)
+{
+	struct fab_result r;
+	char err[320] = "";
+	struct outcome o;
+	struct sim s;
+
+	if (!fab_begin(&s, conf, &r, err, sizeof(err)))
+		fail_msg("%s", err);
+	s.scenario.change = sample;
+	queue_min = INFINITY;
+	set_event(&s, conf->warm, CHANGE, 1);
+	network_run(&s);
+	fab_end(&s);
+	o = (struct outcome){
+		.queue_min = queue_min, .queue_max = r.port[1].queue_max / FRAME,
+		.utilisation = r.port[1].utilisation, .drops = r.dropped,
+	};
+	fab_result_free(&r);
 	return o;
 }
 
-/* The link of host 0 is the first, its switch's port the second. */
-static struct outcome measure(const struct port *p, double ms)
+static struct outcome measure(const struct bottleneck *p, double ms)
 {
 	const struct fab_traffic how = { .priority = PRIORITY, .seed = 1, .jitter_us = 100 };
 	struct fab_conf conf = conf_of(p);
 	struct ccs_cc_spec spec;
-	struct fab_result result;
 	struct fab_routes routes;
 	struct fab_flows flows;
 	struct topology t;
@@ -78,11 +93,8 @@ static struct outcome measure(const struct port *p, double ms)
 	conf.spec = &spec;
 	conf.warm = (uint64_t)(ms / 2 * 1e9);
 	conf.end = (uint64_t)(ms * 1e9);
-	if (!fab_run(&conf, &result, err, sizeof(err)))
-		fail_msg("%s", err);
-	o = outcome_of(&conf, &result);
+	o = outcome_of(&conf);
 	o.rtt = (4 * p->delay_us * 1e-6 * 10e9 / 8 + 2 * FRAME + 2 * 40) / FRAME;
-	fab_result_free(&result);
 	fab_flows_free(&flows);
 	fab_routes_free(&routes);
 	topology_free(&t);
@@ -98,7 +110,7 @@ static struct outcome measure(const struct port *p, double ms)
 static void the_queue_of_dctcp_is_that_of_its_papers_equations(void **state)
 {
 	for (unsigned n = 2; n <= 40; n = n == 2 ? 10 : 4 * n) {
-		const struct port p = { "dctcp", n, 25, 40, 0 };
+		const struct bottleneck p = { "dctcp", n, 25, 40, 0 };
 		const struct outcome o = measure(&p, 60);
 		const double amplitude = sqrt(2 * n * (o.rtt + p.mark)) / 2;
 
@@ -113,7 +125,7 @@ static void the_queue_of_dctcp_is_that_of_its_papers_equations(void **state)
 
 static void dctcp_loses_throughput_below_the_papers_least_k_only(void **state)
 {
-	const struct port enough = { "dctcp", 2, 25, 20, 0 }, little = { "dctcp", 2, 25, 2, 0 };
+	const struct bottleneck enough = { "dctcp", 2, 25, 20, 0 }, little = { "dctcp", 2, 25, 2, 0 };
 	const struct outcome o = measure(&enough, 60);
 
 	assert_true(enough.mark > o.rtt / 7 && little.mark < o.rtt / 7);
@@ -124,7 +136,7 @@ static void dctcp_loses_throughput_below_the_papers_least_k_only(void **state)
 /* g = 1 forgets what came before the last window: each cut is by its share of marks alone. */
 static void a_gain_of_1_makes_dctcps_queue_oscillate_more(void **state)
 {
-	const struct port slow = { "dctcp", 2, 25, 40, 0 }, fast = { "dctcp:g=1", 2, 25, 40, 0 };
+	const struct bottleneck slow = { "dctcp", 2, 25, 40, 0 }, fast = { "dctcp:g=1", 2, 25, 40, 0 };
 
 	assert_true(measure(&fast, 60).queue_min < measure(&slow, 60).queue_min - 2);
 }
@@ -136,7 +148,7 @@ static void a_gain_of_1_makes_dctcps_queue_oscillate_more(void **state)
  */
 static void reno_needs_a_buffer_of_a_bandwidth_delay_product(void **state)
 {
-	const struct port large = { "reno", 1, 25, 0, 90 }, small = { "reno", 1, 25, 0, 3 };
+	const struct bottleneck large = { "reno", 1, 25, 0, 90 }, small = { "reno", 1, 25, 0, 3 };
 	const struct outcome full = measure(&large, 200), part = measure(&small, 200);
 
 	printf("# utilisation %.4f with a bandwidth-delay product, %.4f without\n", full.utilisation,
@@ -148,7 +160,7 @@ static void reno_needs_a_buffer_of_a_bandwidth_delay_product(void **state)
 /* RED drops packets that cannot be marked, and these are losses as all others. */
 static void reno_is_dropped_where_dctcp_is_marked(void **state)
 {
-	const struct port p = { "reno", 2, 25, 40, 0 };
+	const struct bottleneck p = { "reno", 2, 25, 40, 0 };
 	const struct outcome o = measure(&p, 60);
 
 	assert_true(o.drops > 0);

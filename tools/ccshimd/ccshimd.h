@@ -8,7 +8,4 @@ void agent_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Returns an exit status: what was printed may not have been written. */
 int agent_flush_stdout(void);
 
-/* Print the state of the agent at that socket. Returns an exit status. */
-int agent_print_status(const char *socket);
-
 #endif

@@ -61,7 +61,6 @@ static void decode_hex(struct key *k, const char *text, size_t n)
 		k->len = n % 2 ? 0 : n / 2;
 }
 
-/* Decode a text of hexadecimal digits with optional white space around them. */
 static bool parse_hex(struct key *k, const char *text, size_t len)
 {
 	static const char space[] = " \t\r\n";
@@ -221,7 +220,6 @@ static const char *parse_list(struct keys *ks, char *text, unsigned *line)
 
 /* -- the file ---------------------------------------------------------------------- */
 
-/* The text has a terminating zero. */
 static int parse(struct keys *ks, char *text, size_t len, const char *file, char *err,
 		 size_t errlen)
 {

@@ -18,16 +18,16 @@
 #include "agent/agent.h"
 #include "agent/host/kernel_qps.h"
 #include "base/units.h"
+#include "tools/common/ask_agent.h"
 #include "tools/common/capabilities.h"
 #include "ccshimd.h"
 #include "auth.h"
 #include "derive.h"
 #include "displace.h"
 #include "filter.h"
-#include "inherit.h"
 #include "links.h"
 
-enum { LIST = 64 };
+enum { LIST = 64, SERVICE_FD = 3 };
 
 struct ccshimd {
 	struct ccs_agent_config config;
@@ -316,6 +316,24 @@ static void set_watchdog(struct ccs_agent_config *config)
 	config->alive_ns = strtoull(usec, NULL, 10) * 1000 / 3;
 }
 
+/* The sockets that the service manager passes to this process, as sd_listen_fds(3); at most max. */
+static unsigned inherited_sockets(int *fd, unsigned max)
+{
+	const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
+	unsigned long n = 0;
+
+	if (pid && count && strtol(pid, NULL, 10) == getpid())
+		n = strtoul(count, NULL, 10);
+	if (n > max)
+		n = max;
+	for (unsigned i = 0; i < n; i++)
+		fd[i] = SERVICE_FD + (int)i;
+	unsetenv("LISTEN_PID");
+	unsetenv("LISTEN_FDS");
+	unsetenv("LISTEN_FDNAMES");
+	return (unsigned)n;
+}
+
 /* If the file is bad, the old keys stay in use: a mistake must not cut the host off. */
 static void reload_keys(struct ccshimd *d)
 {
@@ -410,6 +428,20 @@ static int print_derived(const struct ccshimd *d)
 	return EXIT_FAILURE;
 }
 
+static int print_status(const char *socket)
+{
+	char *text = ask_agent(socket);
+
+	if (!text) {
+		agent_error("no reply from an agent at %s: %s; start ccshimd, or give "
+			     "the --socket of the running agent", socket, strerror(errno));
+		return EXIT_FAILURE;
+	}
+	fputs(text, stdout);
+	free(text);
+	return agent_flush_stdout();
+}
+
 int main(int argc, char **argv)
 {
 	/* Static, so that a leak checker finds the memory of its options at the end. */
@@ -430,5 +462,5 @@ int main(int argc, char **argv)
 		fputs("Try 'ccshimd -h'.\n", stderr);
 		return 2;
 	}
-	return d.derive ? print_derived(&d) : d.status ? agent_print_status(d.config.socket) : serve(&d);
+	return d.derive ? print_derived(&d) : d.status ? print_status(d.config.socket) : serve(&d);
 }

@@ -36,7 +36,6 @@ static int connect_to(const char *path)
 	return -1;
 }
 
-/* Send a request and receive the answer. Returns its length, or -1. */
 static ssize_t exchange(int fd, const void *request, size_t len, void *answer, size_t most)
 {
 	ssize_t n = -1;

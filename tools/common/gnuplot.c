@@ -109,41 +109,38 @@ static int write_all(int fd, const char *buf, size_t len)
 	return 0;
 }
 
-/* A device or a pipe is written to, not replaced. 0 or an errno. */
-static int write_special(const char *picture, size_t len, const char *file)
+/* 0 or an errno. */
+static int write_and_close(int fd, const char *picture, size_t len)
 {
-	const int fd = open(file, O_WRONLY | O_CLOEXEC);
-	int error = 0;
+	int error = write_all(fd, picture, len) ? errno : 0;
 
-	if (fd < 0)
-		return errno;
-	if (write_all(fd, picture, len))
-		error = errno;
 	if (close(fd) && !error)
 		error = errno;
 	return error;
 }
 
-/* Write a temporary file in the same directory and rename it. 0 or an errno. */
+/* Write a temporary file in the same directory and rename it; a device or a pipe is written to, not
+ * replaced. 0 or an errno. */
 static int store_picture(const char *picture, size_t len, const char *file)
 {
 	const mode_t mask = umask(0);
 	char part[PATH_MAX];
-	int fd, error = 0;
+	int fd, denied, error;
 	struct stat st;
 
 	umask(mask);
-	if (lstat(file, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
-		return write_special(picture, len, file);
+	if (lstat(file, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode)) {
+		fd = open(file, O_WRONLY | O_CLOEXEC);
+		return fd < 0 ? errno : write_and_close(fd, picture, len);
+	}
 	if ((size_t)snprintf(part, sizeof(part), "%s.XXXXXX", file) >= sizeof(part))
 		return ENAMETOOLONG;
 	fd = mkostemp(part, O_CLOEXEC);
 	if (fd < 0)
 		return errno;
-	if (write_all(fd, picture, len) || fchmod(fd, 0666 & ~mask))
-		error = errno;
-	if (close(fd) && !error)
-		error = errno;
+	denied = fchmod(fd, 0666 & ~mask) ? errno : 0;
+	error = write_and_close(fd, picture, len);
+	error = denied ? denied : error;
 	if (!error && rename(part, file))
 		error = errno;
 	if (error)

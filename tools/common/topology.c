@@ -88,23 +88,6 @@ bool topology_read(struct topology *t, const char *path, char *err, size_t len)
 	return ok;
 }
 
-bool topology_write(const struct topology *t, FILE *f)
-{
-	unsigned switches = 0;
-
-	for (unsigned i = 0; i < t->nodes; i++)
-		switches += t->is_switch[i];
-	fprintf(f, "%u %u %u\n", t->nodes, switches, t->links);
-	for (unsigned i = 0; i < t->nodes; i++)
-		if (t->is_switch[i])
-			fprintf(f, "%u%s", i, --switches ? " " : "");
-	fputc('\n', f);
-	for (unsigned i = 0; i < t->links; i++)
-		fprintf(f, "%u %u %.0fbps %.0fns 0\n", t->link[i].from, t->link[i].to,
-			t->link[i].rate_bps, 1e3 * t->link[i].delay_us);
-	return !ferror(f);
-}
-
 void topology_free(struct topology *t)
 {
 	free(t->is_switch);

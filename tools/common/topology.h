@@ -33,7 +33,6 @@ struct topology {
 
 /* False with "FILE:LINE: what is wrong" in err. */
 bool topology_read(struct topology *t, const char *path, char *err, size_t len);
-bool topology_write(const struct topology *t, FILE *f);
 
 /* Allocate memory for that number of nodes and links; false without memory. */
 bool topology_allocate(struct topology *t, unsigned nodes, unsigned links);

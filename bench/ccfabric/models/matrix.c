@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "matrix.h"
 
+#include <fnmatch.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/units.h"
 #include "bench/ccfabric/shared/error.h"
+#include "bench/ccfabric/shared/output.h"
 #include "bench/common/clock.h"
-
-enum { CCS_MAX = 16 };
-
-struct matrix_options {
-	struct fab_suite_options suite;
-	struct fab_setting setting[CCS_MAX];
-	unsigned ccs;
-	const char *kmin, *kmax, *pmax;
-	char ecn[FAB_SUITE_ECN]; /* of algorithms that need marks */
-};
+#include "bench/sim/core/memory.h"
+#include "bench/sim/fabric/baselines.h"
+#include "tools/common/installed.h"
 
 static const char usage[] =
 	"usage: ccfabric matrix [OPTION]...\n"
@@ -36,67 +36,144 @@ static const char usage[] =
 	"  --out_json FILE  besides the table; - is standard output, without the table\n"
 	"  -q, --quiet     no progress\n";
 
-enum { CC = 256, KMIN, KMAX, PMAX };
+enum { MODELS = 256, ONLY, CC, KMIN, KMAX, PMAX, JOBS, JSON, OUT_JSON, GIVEN };
 
 static const struct option known[] = {
-	FAB_SUITE_OPTIONS, { "cc", 1, 0, CC },
+	{ "models", 1, 0, MODELS }, { "only", 1, 0, ONLY }, { "cc", 1, 0, CC },
 	{ "kmin", 1, 0, KMIN }, { "kmax", 1, 0, KMAX }, { "pmax", 1, 0, PMAX },
-	{ "alpha", 1, 0, FAB_SUITE_GIVEN }, { "agents", 0, 0, FAB_SUITE_GIVEN },
-	{ "help", 0, 0, 'h' }, { 0 }
+	{ "jobs", 1, 0, JOBS }, { "json", 0, 0, JSON }, { "out_json", 1, 0, OUT_JSON },
+	{ "alpha", 1, 0, GIVEN }, { "buffer", 1, 0, GIVEN }, { "poll", 1, 0, GIVEN },
+	{ "cnp", 1, 0, GIVEN }, { "hosts", 1, 0, GIVEN }, { "pfc", 1, 0, GIVEN },
+	{ "agents", 0, 0, GIVEN }, { "seed", 1, 0, GIVEN },
+	{ "quiet", 0, 0, 'q' }, { "help", 0, 0, 'h' }, { 0 }
 };
 
-static void add_cc(struct matrix_options *o, const char *cc)
+static void add_cc(struct matrix *m, const char *cc)
 {
-	if (o->ccs == CCS_MAX)
-		die("--cc: more than %d algorithms", CCS_MAX);
-	for (unsigned i = 0; i < o->ccs; i++)
-		if (strcmp(o->setting[i].cc, cc) == 0)
+	struct ccs_cc_spec spec;
+	char err[320];
+
+	if (!fab_cc_parse(&spec, cc, err, sizeof(err)))
+		die("%s", err);
+	if (m->ccs == MATRIX_CCS)
+		die("--cc: more than %d algorithms", MATRIX_CCS);
+	for (unsigned i = 0; i < m->ccs; i++)
+		if (strcmp(m->cc[i], cc) == 0)
 			die("--cc: '%s' is given twice", cc);
-	o->setting[o->ccs++] = (struct fab_setting){ .cc = cc, .ecn = o->ecn };
+	m->cc[m->ccs++] = cc;
 }
 
-static bool parse_option(void *owner, int option, const char *name)
+static void add_given(struct matrix *m, const char *name)
 {
-	struct matrix_options *o = owner;
+	char *option = mem_zeroed(strlen(name) + 3, 1);
 
-	(void)name;
+	sprintf(option, "--%s", name);
+	m->given = mem_resized(m->given, m->givens + 2u, sizeof(*m->given));
+	m->given[m->givens++] = option;
+	if (optarg)
+		m->given[m->givens++] = optarg;
+}
+
+static unsigned parse_jobs(void)
+{
+	enum { MOST = 1024 };
+	char *end;
+	const unsigned long n = strtoul(optarg, &end, 10);
+
+	if (*optarg < '0' || *optarg > '9' || *end || !n || n > MOST)
+		die("--jobs: '%s' is no number from 1 to %u", optarg, MOST);
+	return (unsigned)n;
+}
+
+static void parse_option(struct matrix *m, int option, const char *name)
+{
 	switch (option) {
-	case CC: add_cc(o, fab_suite_cc()); break;
-	case KMIN: o->kmin = optarg; break;
-	case KMAX: o->kmax = optarg; break;
-	case PMAX: o->pmax = optarg; break;
-	default: return false;
+	case MODELS: m->file = optarg; break;
+	case ONLY: m->only = optarg; break;
+	case CC: add_cc(m, optarg); break;
+	case KMIN: m->kmin = optarg; break;
+	case KMAX: m->kmax = optarg; break;
+	case PMAX: m->pmax = optarg; break;
+	case JOBS: m->jobs = parse_jobs(); break;
+	case JSON: m->json = "-"; break;
+	case OUT_JSON: m->json = optarg; break;
+	case GIVEN: add_given(m, name); break;
+	case 'q': m->quiet = true; break;
+	case 'h': output_help(usage);
+	default: fputs("Try 'ccfabric matrix --help'.\n", stderr); exit(2);
 	}
-	return true;
 }
 
-static void parse(struct matrix_options *o, int argc, char **argv)
+static double parse_bytes(const char *option, const char *text)
 {
-	static const struct fab_command command = { "matrix", usage, known, parse_option };
+	double value;
 
-	*o = (struct matrix_options){ .kmin = "100k", .kmax = "400k", .pmax = "20%" };
-	fab_suite_parse(&o->suite, &command, argc, argv, o);
-	if (!o->ccs)
-		add_cc(o, "auto");
-	fab_suite_marks(o->ecn, o->kmin, o->kmax, o->pmax);
+	if (ccs_parse_unit(text, CCS_UNIT_BYTES, &value) || !(value >= 0))
+		die("--%s: '%s' is no number of bytes, such as 100k", option, text);
+	return value;
+}
+
+static void set_marks(struct matrix *m)
+{
+	if (parse_bytes("kmax", m->kmax) < parse_bytes("kmin", m->kmin))
+		die("--kmax: '%s' is below --kmin, which is '%s'", m->kmax, m->kmin);
+	if (options_fraction("pmax", m->pmax) > 1)
+		die("--pmax: a probability of '%s' is above 1", m->pmax);
+	snprintf(m->ecn, sizeof(m->ecn), "%.30s:%.30s:%.30s@25g", m->kmin, m->kmax, m->pmax);
+}
+
+static void parse(struct matrix *m, int argc, char **argv)
+{
+	static char moved[PATH_MAX];
+	const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	int index = 0;
+
+	*m = (struct matrix){
+		.file = installed_path(FAB_MODELS, moved, sizeof(moved)),
+		.jobs = cpus > 0 ? (unsigned)cpus : 1, .kmin = "100k", .kmax = "400k", .pmax = "20%",
+	};
+	die_in_command("matrix");
+	optind = 0;
+	for (int option; (option = getopt_long(argc, argv, "qh", known, &index)) != -1;)
+		parse_option(m, option, known[index].name);
+	if (optind < argc)
+		die("'%s' is no option", argv[optind]);
+	output_check(m->json);
+	if (!m->ccs)
+		add_cc(m, "auto");
+	set_marks(m);
+}
+
+/* The file's models whose names match --only. */
+static void read_models(struct matrix *x)
+{
+	struct fab_models *m = &x->models;
+	char err[512];
+	unsigned n = 0;
+
+	if (!fab_models_read(m, x->file, err, sizeof(err)))
+		die("%s%s", err, access(x->file, F_OK) ? "; name a file with --models" : "");
+	for (unsigned i = 0; i < m->n; i++)
+		if (!x->only || fnmatch(x->only, m->model[i].name, 0) == 0)
+			m->model[n++] = m->model[i];
+	if (!n)
+		die("--only: no model has a name like '%s'", x->only);
+	m->n = n;
 }
 
 int matrix(int argc, char **argv, fab_run_model *run)
 {
 	const int64_t start = now_ns();
-	struct matrix_options o;
-	struct fab_models models;
-	struct matrix_result r;
+	static struct matrix m;
 
-	parse(&o, argc, argv);
-	fab_suite_models(&o.suite, &models);
-	r = (struct matrix_result){
-		.models = &models, .setting = o.setting, .ccs = o.ccs,
-		.verdict = fab_suite_run(&o.suite, &models, o.setting, o.ccs, run),
-	};
-	if (!r.verdict)
+	parse(&m, argc, argv);
+	read_models(&m);
+	if (!matrix_simulate(&m, run))
 		return 2;
-	r.wall_s = (double)(now_ns() - start) / 1e9;
-	fab_suite_output(&o.suite, matrix_print, matrix_write_json, &r);
+	m.wall_s = (double)(now_ns() - start) / 1e9;
+	if (!m.json || strcmp(m.json, "-") != 0)
+		matrix_print(&m, stdout);
+	output_flush();
+	output_write(m.json, matrix_write_json, &m);
 	return 0;
 }

@@ -8,9 +8,31 @@
 #include "matrix.h"
 #include "tools/common/human.h"
 
-static struct fab_totals totals(const struct matrix_result *r, unsigned cc)
+/* The verdicts of one algorithm together. */
+struct totals {
+	unsigned run, passed;
+	unsigned quick;          /* p99 <= FAB_DELAY_MOST_US */
+	uint64_t lost;
+};
+
+static struct totals add_up(const struct matrix *x, unsigned cc)
 {
-	return fab_add_up(&r->verdict[cc * r->models->n], r->models->n);
+	struct totals t = { 0 };
+
+	for (unsigned m = 0; m < x->models.n; m++) {
+		const struct fab_verdict *v = &x->verdict[cc * x->models.n + m];
+
+		t.run += v->run;
+		t.passed += v->pass;
+		t.quick += v->run && v->p99_us <= FAB_DELAY_MOST_US;
+		t.lost += v->lost;
+	}
+	return t;
+}
+
+static bool most_are_quick(const struct totals *t)
+{
+	return t->run && t->quick >= FAB_DELAY_MOST_SHARE * t->run;
 }
 
 static void print_verdict(const struct fab_verdict *v, FILE *f)
@@ -37,24 +59,24 @@ static void print_model(const struct fab_model *m, const struct fab_verdict *v, 
 	print_verdict(v, f);
 }
 
-void matrix_print(const void *result, FILE *f)
+void matrix_print(const struct matrix *x, FILE *f)
 {
-	const struct matrix_result *r = result;
+	const unsigned n = x->models.n;
 
-	for (unsigned c = 0; c < r->ccs; c++) {
-		const struct fab_totals t = totals(r, c);
+	for (unsigned c = 0; c < x->ccs; c++) {
+		const struct totals t = add_up(x, c);
 
-		fprintf(f, "%s%s\n%-24s %7s %8s %9s %9s %6s  verdict\n", c ? "\n" : "", r->setting[c].cc,
+		fprintf(f, "%s%s\n%-24s %7s %8s %9s %9s %6s  verdict\n", c ? "\n" : "", x->cc[c],
 			"model", "G1", "G2: /s", "G3: p99", "mean", "lost");
-		for (unsigned m = 0; m < r->models->n; m++)
-			print_model(&r->models->model[m], &r->verdict[c * r->models->n + m], f);
+		for (unsigned m = 0; m < n; m++)
+			print_model(&x->models.model[m], &x->verdict[c * n + m], f);
 		fprintf(f, "%u of %u models pass, %u were not run. p99 is at most %.0f us in %u of %u, %s\n"
 			"of the %.0f %% that are wanted. %llu lossless packets were lost.\n",
-			t.passed, r->models->n, r->models->n - t.run, FAB_DELAY_MOST_US, t.quick, t.run,
-			fab_most_are_quick(&t) ? "not less" : "less", 100 * FAB_DELAY_MOST_SHARE,
+			t.passed, n, n - t.run, FAB_DELAY_MOST_US, t.quick, t.run,
+			most_are_quick(&t) ? "not less" : "less", 100 * FAB_DELAY_MOST_SHARE,
 			(unsigned long long)t.lost);
 	}
-	fprintf(f, "\nThis took %.0f s.\n", r->wall_s);
+	fprintf(f, "\nThis took %.0f s.\n", x->wall_s);
 }
 
 static void write_model(struct ccs_json *j, const struct fab_model *m, const char *cc,
@@ -86,32 +108,31 @@ static void write_model(struct ccs_json *j, const struct fab_model *m, const cha
 	ccs_json_end(j);
 }
 
-bool matrix_write_json(const void *result, FILE *f)
+bool matrix_write_json(const void *matrix, FILE *f)
 {
-	const struct matrix_result *r = result;
+	const struct matrix *x = matrix;
 	struct ccs_json j;
 
 	ccs_json_start(&j, f);
 	ccs_json_object(&j, NULL);
 	ccs_document_head(&j, ccs_document_now());
 	ccs_json_array(&j, "models");
-	for (unsigned c = 0; c < r->ccs; c++)
-		for (unsigned m = 0; m < r->models->n; m++)
-			write_model(&j, &r->models->model[m], r->setting[c].cc,
-				    &r->verdict[c * r->models->n + m]);
+	for (unsigned c = 0; c < x->ccs; c++)
+		for (unsigned m = 0; m < x->models.n; m++)
+			write_model(&j, &x->models.model[m], x->cc[c], &x->verdict[c * x->models.n + m]);
 	ccs_json_end(&j);
 	ccs_json_object(&j, "passed");
-	for (unsigned c = 0; c < r->ccs; c++)
-		ccs_json_uint(&j, r->setting[c].cc, totals(r, c).passed);
+	for (unsigned c = 0; c < x->ccs; c++)
+		ccs_json_uint(&j, x->cc[c], add_up(x, c).passed);
 	ccs_json_end(&j);
 	ccs_json_object(&j, "most_within_40us");
-	for (unsigned c = 0; c < r->ccs; c++) {
-		const struct fab_totals t = totals(r, c);
+	for (unsigned c = 0; c < x->ccs; c++) {
+		const struct totals t = add_up(x, c);
 
-		ccs_json_bool(&j, r->setting[c].cc, fab_most_are_quick(&t));
+		ccs_json_bool(&j, x->cc[c], most_are_quick(&t));
 	}
 	ccs_json_end(&j);
-	ccs_json_num(&j, "wall_s", r->wall_s);
+	ccs_json_num(&j, "wall_s", x->wall_s);
 	ccs_json_end(&j);
 	return ccs_json_finish(&j);
 }

@@ -7,46 +7,22 @@
 #include "bench/sim/core/memory.h"
 #include "tools/common/words.h"
 
-struct list {
-	char **word;
-	unsigned n;
-};
-
-static void append(struct list *l, const char *word)
+/* Append the rest of the line, with a space between the words. */
+static void append_line(char **text, struct words *w)
 {
-	l->word = mem_resized(l->word, l->n + 1u, sizeof(*l->word));
-	l->word[l->n++] = mem_checked(strdup(word));
-}
+	size_t len = strlen(*text);
 
-static void append_line(struct list *l, struct words *w)
-{
-	while (words_more(w))
-		append(l, words_next(w));
-}
-
-static void clear(struct list *l)
-{
-	for (unsigned i = 0; i < l->n; i++)
-		free(l->word[i]);
-	free(l->word);
-	*l = (struct list){ 0 };
-}
-
-static void read_reason(struct words *w, struct fab_model *m)
-{
-	size_t len = 0;
-
-	m->reason = mem_zeroed(1, 1);
 	while (words_more(w)) {
 		const char *word = words_next(w);
-		const size_t more = strlen(word);
 
-		m->reason = mem_resized(m->reason, len + more + 2, 1);
-		if (len)
-			m->reason[len++] = ' ';
-		memcpy(m->reason + len, word, more + 1);
-		len += more;
+		*text = mem_resized(*text, len + strlen(word) + 2, 1);
+		len += (size_t)sprintf(*text + len, "%s%s", len ? " " : "", word);
 	}
+}
+
+static char *copy(const char *text)
+{
+	return mem_checked(strdup(text));
 }
 
 static bool read_goal(struct words *w, struct fab_model *m)
@@ -57,10 +33,11 @@ static bool read_goal(struct words *w, struct fab_model *m)
 		m->goal = FAB_GOAL_DELIVERED;
 	} else if (word && strcmp(word, "not-run") == 0 && words_more(w)) {
 		m->goal = FAB_GOAL_NOT_RUN;
-		read_reason(w, m);
+		m->reason = copy("");
+		append_line(&m->reason, w);
 	} else if (word && strncmp(word, "full=", 5) == 0 && word[5]) {
 		m->goal = FAB_GOAL_FULL;
-		m->ports = mem_checked(strdup(word + 5));
+		m->ports = copy(word + 5);
 	} else {
 		return words_refuse(w, "model %s needs a goal: full=PORTS, delivered, or not-run REASON",
 				    m->name);
@@ -69,9 +46,8 @@ static bool read_goal(struct words *w, struct fab_model *m)
 }
 
 static bool read_model(struct words *w, struct fab_models *all, const char *name,
-		       const struct list *defaults)
+		       const char *defaults)
 {
-	struct list options = { 0 };
 	struct fab_model *m;
 
 	if (strlen(name) > MODEL_NAME_MAX)
@@ -81,19 +57,15 @@ static bool read_model(struct words *w, struct fab_models *all, const char *name
 			return words_refuse(w, "there are two models %s", name);
 	all->model = mem_resized(all->model, all->n + 1u, sizeof(*all->model));
 	m = &all->model[all->n++];
-	*m = (struct fab_model){ 0 };
+	*m = (struct fab_model){ .options = copy(defaults) };
 	snprintf(m->name, sizeof(m->name), "%s", name);
 	if (!read_goal(w, m))
 		return false;
-	for (unsigned i = 0; i < defaults->n; i++)
-		append(&options, defaults->word[i]);
-	append_line(&options, w);
-	m->word = options.word;
-	m->words = options.n;
+	append_line(&m->options, w);
 	return true;
 }
 
-static bool read_all(struct words *w, struct fab_models *m, struct list *defaults)
+static bool read_all(struct words *w, struct fab_models *m, char **defaults)
 {
 	while (words_line(w, NULL)) {
 		char name[64];
@@ -102,9 +74,9 @@ static bool read_all(struct words *w, struct fab_models *m, struct list *default
 		if (*name == '#')
 			continue;
 		if (strcmp(name, "defaults") == 0) {
-			clear(defaults);
+			**defaults = '\0';
 			append_line(defaults, w);
-		} else if (!read_model(w, m, name, defaults)) {
+		} else if (!read_model(w, m, name, *defaults)) {
 			return false;
 		}
 	}
@@ -115,28 +87,13 @@ static bool read_all(struct words *w, struct fab_models *m, struct list *default
 
 bool fab_models_read(struct fab_models *m, const char *path, char *err, size_t len)
 {
-	struct list defaults = { 0 };
+	char *defaults = copy("");
 	struct words w;
 	bool ok;
 
 	*m = (struct fab_models){ 0 };
 	ok = words_open(&w, path, err, len) && read_all(&w, m, &defaults);
 	words_close(&w);
-	clear(&defaults);
-	if (!ok)
-		fab_models_free(m);
+	free(defaults);
 	return ok;
-}
-
-void fab_models_free(struct fab_models *m)
-{
-	for (unsigned i = 0; i < m->n; i++) {
-		struct list options = { m->model[i].word, m->model[i].words };
-
-		clear(&options);
-		free(m->model[i].ports);
-		free(m->model[i].reason);
-	}
-	free(m->model);
-	*m = (struct fab_models){ 0 };
 }

@@ -21,8 +21,7 @@ struct fab_model {
 	enum fab_goal goal;
 	char *ports;             /* of FAB_GOAL_FULL */
 	char *reason;            /* of FAB_GOAL_NOT_RUN */
-	char **word;             /* options of ccfabric run */
-	unsigned words;
+	char *options;           /* of ccfabric run, with a space between the words */
 };
 
 struct fab_models {
@@ -32,6 +31,5 @@ struct fab_models {
 
 /* False with "FILE:LINE: what is wrong" in err. */
 bool fab_models_read(struct fab_models *m, const char *path, char *err, size_t len);
-void fab_models_free(struct fab_models *m);
 
 #endif

@@ -7,12 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/units.h"
 #include "error.h"
 #include "output.h"
-#include "tools/common/gnuplot.h"
 
 /* The option that is parsed. */
 static const char *name;
@@ -220,10 +218,7 @@ static void parse_class(struct options *o)
 /* A packet of the wire: Ethernet with FCS, IPv4, UDP, BTH, ICRC, preamble and gap are 82 bytes. */
 static void set_defaults(struct options *o)
 {
-	const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-
 	*o = (struct options){
-		.repeat = 1, .jobs = cpus > 0 ? (unsigned)cpus : 1,
 		.topology = "star:17@100g", .flows = "incast:16,2m", .cc = "none", .delay_us = 1,
 		.priority = 3,
 		.conf = {
@@ -334,8 +329,6 @@ struct row {
 static const struct row rows[] = {
 	{ "topology", TEXT, AT(topology) }, { "routes", TEXT, AT(routes) },
 	{ "flows", TEXT, AT(flows) }, { "cc", TEXT, AT(cc) }, { "out_json", TEXT, AT(json) },
-	{ "fct", TEXT, AT(fct) }, { "plot", TEXT, AT(plot) },
-	{ "save-topology", TEXT, AT(save_topology) }, { "save-flows", TEXT, AT(save_flows) },
 	{ "delay", TIME, AT(delay_us) }, { "jitter", TIME, AT(jitter_us) },
 	{ "for", TIME, AT(for_us) }, { "until", TIME, AT(until_us) },
 	{ "base-rtt", TIME, AT(conf.base_rtt_us) }, { "cnp", TIME, AT(conf.cnp_us) },
@@ -347,7 +340,6 @@ static const struct row rows[] = {
 	{ "priority", NUMBER, AT(priority), PRIORITIES },
 	{ "ack-priority", NUMBER, AT(conf.ack_priority), PRIORITIES },
 	{ "cnp-priority", NUMBER, AT(conf.cnp_priority), PRIORITIES },
-	{ "repeat", NUMBER, AT(repeat), 1, 1e6 }, { "jobs", NUMBER, AT(jobs), 1, 1024 },
 	{ "pfc", CHOICE, AT(conf.buffer.pfc), 1, .word = { "on", "off" } },
 	{ "hosts", CHOICE, AT(conf.shim), .word = { "plain", "shim" } },
 	{ "recovery", CHOICE, AT(conf.selective), .word = { "go-back-n", "selective" } },
@@ -417,16 +409,13 @@ void options_parse(struct options *o, int argc, char **argv)
 		}
 	if (optind < argc)
 		die("'%s' is no option", argv[optind]);
-	if (o->repeat > 1 && (o->fct || o->plot || o->save_topology || o->save_flows))
-		die("--repeat has no single run whose flows, picture or traffic could be written");
 	if (o->verb != FAB_WRITE && !o->conf.shim)
 		die("--verb: only the flow layer makes a difference, so READ and SEND need --hosts shim");
 	if (o->for_us > 0 && (double)o->conf.warm >= o->for_us * FAB_PS_PER_US)
 		die("--warmup is not shorter than --for: nothing would be counted");
+	if (o->changes && !(o->for_us > 0))
+		die("--fail, --restore and --converge need --for: a flow without a path does not end");
 	if (o->conf.segment && o->conf.segment % o->conf.wire.payload)
 		die("--segment: it is not a multiple of a packet's --mtu of %u bytes", o->conf.wire.payload);
 	o->conf.lossless = o->priority;
-	o->conf.series = o->plot;
-	if (o->plot && !gnuplot_can_write(o->plot))
-		die("--plot: '%s' ends in neither .svg nor .png", o->plot);
 }

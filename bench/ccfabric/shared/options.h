@@ -12,12 +12,11 @@ enum { MAX_CHANGES = 64 };
 struct options {
 	const char *topology, *flows, *routes, *cc;
 	const char *priority_cc[FAB_PRIORITIES]; /* NULL: cc */
-	const char *json, *fct, *plot, *save_topology, *save_flows;
+	const char *json;
 	double delay_us, jitter_us, for_us, until_us; /* until: 0: for */
 	uint64_t message;        /* bytes of each; 0: a flow is one */
 	enum fab_verb verb;
 	bool quiet, like_ns3;
-	unsigned repeat, jobs;
 	unsigned priority;       /* of generated flows */
 	struct link_change {
 		enum fab_change_kind kind;

@@ -81,8 +81,6 @@ void changes_apply(struct sim *s, uint32_t number)
 	(void)number;
 	while (s->changes < s->conf->changes && s->conf->change[s->changes].at <= s->now)
 		apply(s, &s->conf->change[s->changes++]);
-	if (s->changes == s->conf->changes)
-		cut_begin(s);
 	set_next(s);
 }
 

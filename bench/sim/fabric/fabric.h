@@ -169,10 +169,9 @@ struct fab_conf {
 	uint32_t segment;        /* bytes that the plain driver paces at once; 0: a packet */
 	double segment_rate;     /* bit/s within a segment; 0: the NIC's rate */
 	uint64_t warm;           /* ps after the first start until ports are measured */
-	bool series;             /* sample all queues */
 	bool delays;             /* measure the lossless packets' delays from `warm` on */
 	uint64_t seed;
-	uint64_t end;            /* ps; UINT64_MAX: when all flows are done */
+	uint64_t end;            /* ps; UINT64_MAX: when all flows are done, which needs paths for all */
 	/* Called about four times a second with the progress so far; may be NULL. */
 	void (*progress)(uint64_t now, unsigned done, unsigned flows);
 };
@@ -191,15 +190,6 @@ struct fab_port_result {
 	uint64_t drops, marks, bytes;
 	double utilisation;
 	struct fab_queue_result queue[FAB_PRIORITIES];
-};
-
-enum { FAB_SAMPLES = 512 };
-
-/* Queues over time: queue[i * ports + p] is port p's at begin + i * interval, in bytes. */
-struct fab_series {
-	uint32_t *queue;
-	unsigned n;
-	uint64_t interval;       /* ps */
 };
 
 struct fab_flow_result {
@@ -239,11 +229,9 @@ struct fab_result {
 	double cnp_us_sum, cnp_us_max; /* time from the receiver to the sender */
 	double headroom_max;     /* bytes in use of one priority group */
 	unsigned done;           /* flows */
-	unsigned cut;            /* flows for whose end the run does not wait: they have no path */
 	/* Those that began after `warm` and have ended, or run at the end and are the longest. */
 	struct fab_operation *operation;
 	unsigned operations;
-	struct fab_series series; /* if conf->series is set */
 	struct ccs_hist *delays; /* ns, if conf->delays is */
 };
 

@@ -88,16 +88,6 @@ bool fab_flows_read(struct fab_flows *f, const char *path, char *err, size_t len
 	return ok;
 }
 
-bool fab_flows_write(const struct fab_flows *f, FILE *out)
-{
-	fprintf(out, "%u\n", f->n);
-	for (unsigned i = 0; i < f->n; i++)
-		fprintf(out, "%u %u %u %u %llu %.12f\n", f->flow[i].src, f->flow[i].dst,
-			f->flow[i].priority, f->flow[i].port,
-			(unsigned long long)f->flow[i].size, (double)f->flow[i].start / 1e12);
-	return !ferror(out);
-}
-
 void fab_flows_free(struct fab_flows *f)
 {
 	free(f->flow);

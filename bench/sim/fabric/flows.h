@@ -7,7 +7,7 @@
  */
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
+#include <stddef.h>
 
 enum { FAB_WAITS = 2 };
 
@@ -41,7 +41,6 @@ struct fab_flows {
 
 /* False with a sentence in err. */
 bool fab_flows_read(struct fab_flows *f, const char *path, char *err, size_t len);
-bool fab_flows_write(const struct fab_flows *f, FILE *out);
 void fab_flows_add(struct fab_flows *f, struct fab_flow_spec flow);
 void fab_flows_sort(struct fab_flows *f); /* after the last was added; keeps equal starts' order */
 void fab_flows_free(struct fab_flows *f);

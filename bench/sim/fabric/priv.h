@@ -19,8 +19,7 @@ enum { CONTROL = FAB_PRIORITIES, QUEUES };  /* PAUSE frames go before all priori
  * the network, or a number of the scenario's. The functions for them
  * are in sim.c, and get this number, or 0. */
 enum event {
-	ARRIVE, FREE, DUE, TIMER, TIMEOUT, START, CHANGE, WATCH, RECORD, SAMPLE, WARM, PAUSED, SHAPED, CREDITS,
-	CUT, HELD,
+	ARRIVE, FREE, DUE, TIMER, TIMEOUT, START, CHANGE, WATCH, RECORD, WARM, PAUSED, SHAPED, CREDITS, HELD,
 };
 
 enum { KIND_BITS = EVENT_KIND_BITS };
@@ -252,7 +251,6 @@ struct sim {
 	double slowest;          /* ps per byte, of all ports */
 	struct {
 		uint64_t hops, moved_at;
-		uint64_t acked;  /* bytes of flows that are not done; NEVER: unknown */
 	} watched;               /* the last search for deadlocks, the last movement */
 	bool over;
 	uint64_t measured_from;
@@ -372,10 +370,6 @@ void changes_init(struct sim *s);
 void changes_apply(struct sim *s, uint32_t number); /* apply the changes that are due */
 void changes_free(struct sim *s);
 
-/* cut.c: flows that can never end; after the last change, and later */
-void cut_begin(struct sim *s);
-void cut_check(struct sim *s, uint32_t number);
-
 /* agent.c; port: by which the receiver's packets reach it */
 void agents_init(struct sim *s);
 void agent_join(struct sim *s, uint32_t port, uint32_t flow);
@@ -383,10 +377,6 @@ void agent_read(struct sim *s, uint32_t port);
 /* A message of an agent has arrived at a sender, and is for all its flows to that agent. */
 void agent_message(struct sim *s, const struct packet *k);
 void agents_free(struct sim *s);
-
-/* series.c */
-void series_init(struct sim *s);
-void series_sample(struct sim *s, uint32_t number);
 
 /* watch.c: deadlocks, and the watchdog against them */
 void watch_init(struct sim *s);

@@ -46,8 +46,8 @@ static void change(struct sim *s, uint32_t number)
 static void (*const handler[])(struct sim *s, uint32_t number) = {
 	[FREE] = port_free, [DUE] = flow_due, [TIMER] = flow_timer, [TIMEOUT] = flow_timeout,
 	[START] = start_flows, [CHANGE] = change, [WATCH] = watch, [RECORD] = agent_read,
-	[SAMPLE] = series_sample, [WARM] = warm, [PAUSED] = network_pause, [SHAPED] = port_kick,
-	[CREDITS] = credits_give, [CUT] = cut_check, [HELD] = host_held,
+	[WARM] = warm, [PAUSED] = network_pause, [SHAPED] = port_kick,
+	[CREDITS] = credits_give, [HELD] = host_held,
 };
 
 static void finish_flow(struct sim *s, struct flow *f)
@@ -76,7 +76,6 @@ static void init(struct sim *s)
 	orders_init(s);
 	agents_init(s);
 	watch_init(s);
-	series_init(s);
 	s->measured_from = r->begin;
 	s->delays = s->conf->delays ? mem_zeroed(1, sizeof(*s->delays)) : NULL;
 	r->delays = s->delays;
@@ -125,7 +124,6 @@ void fab_result_free(struct fab_result *result)
 {
 	free(result->flow);
 	free(result->port);
-	free(result->series.queue);
 	free(result->operation);
 	free(result->delays);
 }

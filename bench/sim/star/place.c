@@ -87,32 +87,29 @@ static void build_topology(struct star *s)
 /* The messages that an application without control has outstanding: 1 MB. */
 static unsigned depth(const struct sim_conf *c, uint64_t message)
 {
-	const unsigned reads = c->max_reads ? c->max_reads : READS;
+	const unsigned reads = c->net.layer.reads ? c->net.layer.reads : READS;
 	const unsigned of_1mb = (unsigned)(MESSAGE / message);
 	const unsigned n = c->depth ? c->depth : of_1mb < 2 ? 2 : of_1mb > 128 ? 128 : of_1mb;
 
-	return c->op == SIM_READ && n > reads ? reads : n;
+	return c->op == FAB_READ && n > reads ? reads : n;
 }
 
 static void add_flow(struct star *s, unsigned i, double start_us)
 {
-	static const enum fab_verb verbs[] = {
-		[SIM_WRITE] = FAB_WRITE, [SIM_SEND] = FAB_SEND, [SIM_READ] = FAB_READ,
-	};
 	const struct sim_conf *c = s->conf;
 	const bool plain = i >= c->flows + c->guests.n || c->driver == SIM_PLAIN;
 	const uint64_t message = c->message ? c->message
-			       : plain ? MESSAGE : (uint64_t)WRITE_SEGMENTS * c->segment;
+			       : plain ? MESSAGE : (uint64_t)WRITE_SEGMENTS * c->net.layer.segment;
 
 	s->flow[i] = (struct star_flow){
 		.stays = i < c->flows, .apart = i >= c->flows + c->guests.n, .start = ps_of(start_us),
 	};
 	fab_flows_add(&s->flows, (struct fab_flow_spec){
 		.src = sender(s, i), .dst = receiver(s, i), .size = 1ull << 62,
-		.start = ps_of(start_us), .verb = verbs[c->op], .message = message,
+		.start = ps_of(start_us), .verb = c->op, .message = message,
 		.depth = plain ? depth(c, message) : 0,
 		.max_rate = i < c->limited.flows ? c->limited.rate : 0,
-		.first_rate = !i && c->bare.first_rate > 0 ? c->bare.first_rate : c->bare.start_rate,
+		.first_rate = !i && c->first_rate > 0 ? c->first_rate : c->start_rate,
 	});
 }
 
@@ -145,39 +142,39 @@ static void add_flows(struct star *s)
 
 /* -- the configuration ----------------------------------------------------------------------- */
 
-static struct fab_layer layer(const struct star *s)
+static void set_layer(const struct star *s, struct fab_layer *l)
 {
-	const struct sim_conf *c = s->conf;
-	const unsigned entries = c->entries && c->entries < QUEUE ? c->entries : QUEUE;
+	const unsigned entries = l->entries && l->entries < QUEUE ? l->entries : QUEUE;
 
-	return (struct fab_layer){
-		.segment = c->segment, .rtt_jitter_us = c->path.noise_us, .bottleneck = c->path.bottleneck,
-		.flows = (s->total + s->sources - 1) / s->sources, .max_inflight = (double)c->max_inflight,
-		.reads = c->max_reads ? c->max_reads : READS, .waiting = 2, .entries = entries,
-		.device_entries = entries < LEAST_ENTRIES ? LEAST_ENTRIES : entries,
-		.outstanding = c->depth && c->depth < entries ? c->depth : entries,
-	};
+	l->flows = (s->total + s->sources - 1) / s->sources;
+	l->reads = l->reads ? l->reads : READS;
+	l->waiting = 2;
+	l->entries = entries;
+	l->device_entries = entries < LEAST_ENTRIES ? LEAST_ENTRIES : entries;
+	l->outstanding = s->conf->depth && s->conf->depth < entries ? s->conf->depth : entries;
 }
 
 /* Acknowledgements without length overtake data. CNPs and agents' messages do in any case. */
 static void set_packets(const struct star *s, struct fab_conf *n)
 {
-	const struct sim_conf *c = s->conf;
-	const uint32_t longest = c->segment > c->message ? c->segment : c->message;
+	const uint32_t segment = n->layer.segment, message = s->conf->message;
+	const uint32_t longest = segment > message ? segment : message;
 
 	n->wire = (struct fab_wire){
-		.payload = c->mtu ? c->mtu : longest ? longest : MESSAGE,
-		.ack = c->ack_bytes, .cnp = c->ack_bytes, .tx_unit = 1, .queue_unit = 1,
+		.payload = n->wire.payload ? n->wire.payload : longest ? longest : MESSAGE,
+		.ack = n->wire.ack, .cnp = n->wire.ack, .tx_unit = 1, .queue_unit = 1,
 	};
-	n->ack_priority = c->ack_bytes ? 0 : 1;
+	n->ack_priority = n->wire.ack ? 0 : 1;
 	n->cnp_priority = 1;
 }
 
-void star_place(struct star *s)
+void star_place(struct star *s, uint64_t seed)
 {
 	const struct sim_conf *c = s->conf;
 	struct fab_conf *n = &s->network;
 
+	*n = c->net;
+	n->seed = seed;
 	count_hosts(s);
 	build_topology(s);
 	add_flows(s);
@@ -186,26 +183,19 @@ void star_place(struct star *s)
 	n->flows = &s->flows;
 	n->spec = &s->spec;
 	n->shim = c->driver == SIM_SHIM;
-	n->agents = c->agents;
-	n->agents.present |= c->agents.record_us > 0;
+	n->agents.present |= n->agents.record_us > 0;
 	n->agents.of_switch = c->telemetry == SIM_INT;
-	n->host = (struct fab_hosts){
-		.noise = c->noise, .whole_segments = true, .depth = c->nic.depth ? c->nic.depth : 1,
-		.unacked = c->nic.unacked, .echo = c->telemetry == SIM_ECHO && !n->agents.present,
-		.count_flows = c->count_flows, .poll_us = c->poll_us,
-		.gap_jitter = c->bare.jitter, .fixed_release = c->bare.fixed_release,
-	};
-	n->layer = layer(s);
-	n->loss = c->loss;
-	n->limit = c->limit;
+	n->host.whole_segments = true;
+	n->host.depth = n->host.depth ? n->host.depth : 1;
+	n->host.echo = c->telemetry == SIM_ECHO && !n->agents.present;
+	set_layer(s, &n->layer);
+	set_packets(s, n);
 	n->buffer.bytes = INFINITY;
-	n->marking = (struct fab_marking){ .red = c->red, .always = true };
+	n->marking.always = true;
 	n->ttl = FAB_TTL;
-	n->cnp_us = c->cnp_us;
-	if (c->limit || c->loss > 0)
-		n->rto_us = c->rto_us > 0 ? c->rto_us : RTO_US;
-	n->base_rtt_us = c->path.base_us > 0 || c->driver == SIM_SHIM ? c->path.base_us : c->base_us;
+	n->rto_us = !n->limit && !(n->loss > 0) ? 0 : n->rto_us > 0 ? n->rto_us : RTO_US;
+	if (c->driver != SIM_SHIM && !(n->base_rtt_us > 0))
+		n->base_rtt_us = c->base_us;
 	n->warm = ps_of(c->warm_us);
 	n->end = ps_of(c->end_us);
-	set_packets(s, n);
 }

@@ -47,11 +47,11 @@ static inline void star_at(struct star *s, double us, enum star_change change, u
 
 static inline double star_nic_rate(const struct sim_conf *c)
 {
-	return c->nic.rate > 0 ? c->nic.rate : c->rate;
+	return c->nic_rate > 0 ? c->nic_rate : c->rate;
 }
 
 /* place.c: the configuration of the network, and a port to a host that receives data */
-void star_place(struct star *s);
+void star_place(struct star *s, uint64_t seed);
 struct port *star_port(const struct star *s, unsigned i);
 
 /* measure.c */

@@ -8,31 +8,6 @@
 #include "bench/sim/core/memory.h"
 #include "priv.h"
 
-static void check(const struct sim_conf *c)
-{
-	const char *wrong = NULL;
-
-	if (c->rate <= 0 || !c->flows)
-		wrong = "no rate or no flow";
-	else if (!c->segment && (c->driver == SIM_BARE || (c->driver == SIM_SHIM && !c->message)))
-		wrong = "no segment";
-	else if (c->pattern != SIM_INCAST && (c->hosts < 2 || c->ports))
-		wrong = "a pattern needs two hosts or more, and has a port for each";
-	else if (c->op == SIM_SEND && !c->message)
-		wrong = "a SEND without a size";
-	else if (c->slow.rate > 0 && c->slow.from_us >= c->slow.until_us)
-		wrong = "the slow time ends before it begins";
-	else if (c->end_us <= c->warm_us)
-		wrong = "the end is before warm_us";
-	else if (c->guests.n && !(c->guests.join_us < c->guests.leave_us &&
-				  c->guests.leave_us < c->end_us))
-		wrong = "guests do not join before they leave, or leave after the end";
-	if (wrong) {
-		fprintf(stderr, "sim: %s\n", wrong);
-		abort();
-	}
-}
-
 static void set_rate(struct star *s, double rate)
 {
 	for (unsigned i = 0; i < s->ports; i++)
@@ -85,8 +60,7 @@ static void set_up(struct star *s, uint64_t seed)
 
 	if (ccs_cc_parse(&s->spec, s->conf->cc, err, sizeof(err)))
 		refuse(err);
-	s->network.seed = seed;
-	star_place(s);
+	star_place(s, seed);
 	if (!fab_begin(&s->net, &s->network, &s->outcome, err, sizeof(err)))
 		refuse(err);
 	for (unsigned i = 0; i <= s->total; i++)
@@ -111,7 +85,6 @@ void sim_run(const struct sim_conf *conf, uint64_t seed, struct sim_result *resu
 {
 	struct star *s = mem_zeroed(1, sizeof(*s));
 
-	check(conf);
 	*result = (struct sim_result){ 0 };
 	s->conf = conf;
 	s->result = result;

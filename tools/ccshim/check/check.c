@@ -83,7 +83,6 @@ static void check_feedback(struct check *c, const struct ccs_cc_ops *ops,
 		check_report(c, CHECK_OK, "agent", NULL, "not needed for %s", ops->name);
 }
 
-/* Check the configuration that applies to the program. */
 static void check_configuration(struct check *c)
 {
 	struct ccs_options o;

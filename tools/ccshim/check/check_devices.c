@@ -184,7 +184,6 @@ static void free_list(int dir, struct dirent **list, int n)
 		close(dir);
 }
 
-/* Returns the number of devices. */
 static int check_sysfs(struct check *c)
 {
 	struct dirent **list;

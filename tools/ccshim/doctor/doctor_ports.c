@@ -81,7 +81,6 @@ static const struct rule {
 	  "a cable is damaged." },
 };
 
-/* True: it found something. */
 static bool judge_rule(const struct doctor_pair *p, const struct rule *r)
 {
 	struct doctor_finding f = doctor_finding_at(p, r->verdict, DOCTOR_PROBLEM);

@@ -90,7 +90,6 @@ static void write_device(struct ccs_json *j, const struct device *dev)
 	ccs_json_end(j);
 }
 
-/* Returns the number of devices listed. */
 static unsigned list_devices(struct ccs_json *j, struct ibv_device **list, int count, const char *only)
 {
 	struct device dev;

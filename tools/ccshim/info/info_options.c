@@ -29,7 +29,6 @@ static char *origin_text(const struct ccs_setting *s, char *buf, size_t len)
 	return buf;
 }
 
-/* The length of the longest name. */
 static int name_width(void)
 {
 	size_t width = 0;

@@ -63,7 +63,6 @@ struct buffer {
 	uint64_t right;              /* side of the inequality */
 };
 
-/* One "32x25g:15m". */
 static bool parse_kind(struct plan *p, char *text, struct ccs_headroom h, double velocity,
 		       struct buffer *b)
 {

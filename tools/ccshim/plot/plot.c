@@ -196,8 +196,8 @@ static int plot(struct plot *p, char **files)
 
 int cmd_plot(int argc, char **argv)
 {
-	struct plot p = { .most = GNUPLOT_COLORS, .cdf = -1, .t0 = INFINITY, .rtt_first = INFINITY,
-			  .inflight.first = INFINITY };
+	struct plot p = { .most = GNUPLOT_COLORS, .cdf = -1, .t0 = INFINITY,
+			  .span = { [PLOT_RTT].first = INFINITY, [PLOT_INFLIGHT].first = INFINITY } };
 	int letter, rc;
 
 	argv[0] = (char *)"ccshim plot"; /* the prefix of getopt's messages */

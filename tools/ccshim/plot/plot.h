@@ -14,7 +14,7 @@ struct ccs_hist;
 
 enum plot_what { PLOT_RATE, PLOT_RTT, PLOT_INFLIGHT, PLOT_QUEUE, PLOT_CNPS, PLOT_WHATS };
 
-enum { PLOT_PARTS = 200, PLOT_PART_RTTS = 50 };
+enum { PLOT_PARTS = 200, PLOT_PART_VALUES = 50 };
 
 struct plot_point {
 	double t, v;             /* s, the same time line for all files; bit/s, s, bytes or a number */
@@ -27,16 +27,11 @@ struct plot_series {
 	bool steps;              /* a value holds until the next value */
 };
 
-/* RTTs of equal parts of the time line, of which lines of percentiles are drawn. */
+/* Values in equal parts of the time line, of which lines of percentiles are drawn. */
 struct plot_parts {
-	struct ccs_hist *hist[PLOT_PARTS];
-	unsigned n;              /* 0: too few RTTs */
-};
-
-/* The bytes in flight in a part of the time line. */
-struct plot_part {
-	double sum, least, most;
-	unsigned n;
+	struct ccs_hist **hist;  /* of n parts; NULL: no value yet */
+	unsigned n;              /* 0: too few values */
+	uint64_t values;         /* in the first pass */
 };
 
 struct plot_flow {
@@ -50,12 +45,7 @@ struct plot_flow {
 	bool shown;
 	struct plot_series of[PLOT_WHATS];
 	struct ccs_hist *hist;   /* of plot.cdf; NULL: no value yet */
-	uint64_t rtts;           /* in the first pass */
-	struct plot_parts parts;
-	struct {
-		uint64_t n;      /* values, in the first pass */
-		struct plot_part *part; /* plot.inflight.parts; NULL: no value yet */
-	} inflight;
+	struct plot_parts parts[PLOT_WHATS]; /* of RTTs and bytes in flight */
 	double cnps, origin, max_rate; /* used by the reader */
 };
 
@@ -72,11 +62,9 @@ struct plot {
 	unsigned n;
 	void *tree;              /* the same flows, for searching */
 	double latest, t0;       /* last and first point of the time line, s */
-	double rtt_first, rtt_last; /* times of the first and last RTT of all flows */
 	struct {
-		double first, last; /* times of the first and last value of all flows */
-		unsigned parts;  /* 0: draw each value, since they are few */
-	} inflight;
+		double first, last;
+	} span[PLOT_WHATS];      /* times of the first and last value in parts, of all flows */
 };
 
 extern const char *const plot_words[PLOT_WHATS]; /* as --cdf names them */
@@ -85,21 +73,11 @@ extern const char *const plot_words[PLOT_WHATS]; /* as --cdf names them */
 struct plot_flow *plot_flow(struct plot *p, unsigned source, uint64_t id);
 /* Add a value of a flow that is drawn, in the second pass. NAN and infinity are ignored. */
 int plot_add(struct plot *p, struct plot_flow *flow, enum plot_what what, double t, double v);
-/* Add an RTT for the lines of percentiles, in both passes. */
-int plot_add_rtt(struct plot *p, struct plot_flow *flow, double t, double v);
+/* Add an RTT, or bytes in flight, for the lines of percentiles, in both passes. */
+int plot_add_to_part(struct plot *p, struct plot_flow *flow, enum plot_what what, double t, double v);
 /* Between the passes: mark the busiest flows. Returns the number that is drawn. */
 unsigned plot_choose(struct plot *p);
 void plot_free(struct plot *p);
-
-/* plot_inflight.c. Count a value in the first pass. */
-void plot_inflight_count(struct plot *p, struct plot_flow *flow, double t);
-/* Between the passes: whether means of parts of the time are drawn, and of how many. */
-void plot_inflight_choose(struct plot *p);
-/* Add a value in the second pass. 0, or -1: no memory. */
-int plot_inflight_add(struct plot *p, struct plot_flow *flow, double t, double v);
-/* The means for gnuplot, and the commands that draw them. */
-void plot_inflight_data(FILE *f, const struct plot *p);
-void plot_inflight_curves(FILE *f, const struct plot *p);
 
 /* plot_trace.c, plot_stat.c: one pass over a file. 0, or -1 after printing an error. */
 int plot_read_trace(struct plot *p, unsigned source, const char *file);

@@ -99,70 +99,59 @@ static int add_point(struct plot_series *s, double t, double v)
 }
 
 /* Times in ns; other values unchanged. */
-static int add_to_hist(struct plot_flow *flow, enum plot_what what, double v)
+static int add_to_hist(struct ccs_hist **hist, enum plot_what what, double v)
 {
-	if (!flow->hist)
-		flow->hist = calloc(1, sizeof(*flow->hist));
-	if (!flow->hist)
+	if (!*hist)
+		*hist = calloc(1, sizeof(**hist));
+	if (!*hist)
 		return report_no_memory();
-	ccs_hist_record(flow->hist, (uint64_t)fmin(what == PLOT_RTT ? v * 1e9 : v, 0x1p62));
+	ccs_hist_record(*hist, (uint64_t)fmin(what == PLOT_RTT ? v * 1e9 : v, 0x1p62));
 	return 0;
 }
 
-static struct ccs_hist *part_at(const struct plot *p, struct plot_flow *flow, double t)
+int plot_add_to_part(struct plot *p, struct plot_flow *flow, enum plot_what what, double t, double v)
 {
-	const double whole = p->rtt_last - p->rtt_first;
-	const unsigned n = flow->parts.n;
-	struct ccs_hist **hist = &flow->parts.hist[t < p->rtt_last ?
-						   (unsigned)((t - p->rtt_first) / whole * n) : n - 1];
-
-	if (!*hist)
-		*hist = calloc(1, sizeof(**hist));
-	return *hist;
-}
-
-int plot_add_rtt(struct plot *p, struct plot_flow *flow, double t, double v)
-{
-	struct ccs_hist *part;
+	struct plot_parts *parts = &flow->parts[what];
+	double first, last;
 
 	if (!isfinite(v))
 		return 0;
 	if (!p->values) {
-		p->rtt_first = fmin(p->rtt_first, t);
-		p->rtt_last = fmax(p->rtt_last, t);
-		flow->rtts++;
+		p->span[what].first = fmin(p->span[what].first, t);
+		p->span[what].last = fmax(p->span[what].last, t);
+		parts->values++;
 		return 0;
 	}
-	if (!flow->shown || !flow->parts.n || p->cdf >= 0)
+	if (!flow->shown || !parts->n || p->cdf >= 0)
 		return 0;
-	part = part_at(p, flow, t);
-	if (!part)
+	if (!parts->hist)
+		parts->hist = calloc(parts->n, sizeof(*parts->hist));
+	if (!parts->hist)
 		return report_no_memory();
-	ccs_hist_record(part, (uint64_t)fmin(v * 1e9, 0x1p62));
-	return 0;
+	first = p->span[what].first;
+	last = p->span[what].last;
+	return add_to_hist(&parts->hist[t < last ? (unsigned)((t - first) / (last - first) * parts->n)
+						 : parts->n - 1], what, v);
 }
 
-/* Enough RTTs in each part that a percentile means something. */
-static unsigned parts_of(const struct plot *p, const struct plot_flow *flow)
+/* Enough values in each part that a percentile means something. */
+static unsigned parts_of(const struct plot *p, const struct plot_flow *flow, unsigned what)
 {
-	const uint64_t n = flow->rtts / PLOT_PART_RTTS;
+	const uint64_t n = flow->parts[what].values / PLOT_PART_VALUES;
 
-	return n < 2 || !(p->rtt_last > p->rtt_first) ? 0 : n < PLOT_PARTS ? (unsigned)n : PLOT_PARTS;
+	return n < 2 || !(p->span[what].last > p->span[what].first) ? 0
+	     : n < PLOT_PARTS ? (unsigned)n : PLOT_PARTS;
 }
 
 int plot_add(struct plot *p, struct plot_flow *flow, enum plot_what what, double t, double v)
 {
-	if (isfinite(v) && !p->values && what == PLOT_INFLIGHT)
-		plot_inflight_count(p, flow, t);
 	if (!isfinite(v) || !p->values || !flow->shown)
 		return 0;
 	p->t0 = fmin(p->t0, t);
 	flow->of[what].steps = what == PLOT_RATE;
-	if (p->cdf < 0 && what == PLOT_INFLIGHT && plot_inflight_add(p, flow, t, v))
-		return report_no_memory();
 	if (p->cdf < 0)
 		return add_point(&flow->of[what], t, v);
-	return (int)what == p->cdf ? add_to_hist(flow, what, v) : 0;
+	return (int)what == p->cdf ? add_to_hist(&flow->hist, what, v) : 0;
 }
 
 /* The busiest first; of equal ones the earlier, so that the order is stable. */
@@ -190,9 +179,9 @@ unsigned plot_choose(struct plot *p)
 	for (unsigned i = 0; i < p->n; i++) { /* the readers start again */
 		p->flow[i]->rows = 0;
 		p->flow[i]->bytes = p->flow[i]->cnps = 0;
-		p->flow[i]->parts.n = parts_of(p, p->flow[i]);
+		for (unsigned what = 0; what < PLOT_WHATS; what++)
+			p->flow[i]->parts[what].n = parts_of(p, p->flow[i], what);
 	}
-	plot_inflight_choose(p);
 	p->latest = 0;
 	return shown;
 }
@@ -206,12 +195,13 @@ void plot_free(struct plot *p)
 {
 	tdestroy(p->tree, keep_flow);
 	for (unsigned i = 0; i < p->n; i++) {
-		for (unsigned what = 0; what < PLOT_WHATS; what++)
+		for (unsigned what = 0; what < PLOT_WHATS; what++) {
 			free(p->flow[i]->of[what].at);
-		for (unsigned k = 0; k < p->flow[i]->parts.n; k++)
-			free(p->flow[i]->parts.hist[k]);
+			for (unsigned k = 0; p->flow[i]->parts[what].hist && k < p->flow[i]->parts[what].n; k++)
+				free(p->flow[i]->parts[what].hist[k]);
+			free(p->flow[i]->parts[what].hist);
+		}
 		free(p->flow[i]->hist);
-		free(p->flow[i]->inflight.part);
 		free(p->flow[i]);
 	}
 	free(p->flow);

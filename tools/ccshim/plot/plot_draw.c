@@ -57,50 +57,49 @@ static void put_points(FILE *f, const struct plot_series *s, double t0)
 		fprintf(f, "%.9g %.9g\n", s->at[i].t - t0, s->at[i].v);
 }
 
-static bool has_means(const struct plot *p, unsigned what)
+/* Bytes in flight vary between 0 and the window with each acknowledgement: curves of many values
+ * would hide one another, so percentiles replace them. RTTs are drawn with their percentiles. */
+static bool has_values(const struct plot *p, const struct plot_flow *flow, unsigned what)
 {
-	return p->cdf < 0 && what == PLOT_INFLIGHT && p->inflight.parts;
+	return has(p, flow, what) && !(p->cdf < 0 && what == PLOT_INFLIGHT && flow->parts[what].n);
+}
+
+/* $P3: the fourth flow's percentiles of the RTT, each in the middle of its part; $I3: of bytes in
+ * flight. */
+static void put_percentiles(FILE *f, const struct plot *p, unsigned i, unsigned what)
+{
+	const struct plot_parts *parts = &p->flow[i]->parts[what];
+	const double first = p->span[what].first, step = (p->span[what].last - first) / parts->n;
+	const double unit = what == PLOT_RTT ? 1e9 : 1;
+
+	if (!parts->hist)
+		return;
+	fprintf(f, "$%c%u << EOD\n", what == PLOT_RTT ? 'P' : 'I', i);
+	for (unsigned k = 0; k < parts->n; k++) {
+		const struct ccs_hist *h = parts->hist[k];
+
+		if (h) /* no samples leave a gap in the lines */
+			fprintf(f, "%.9g %.9g %.9g\n", first - p->t0 + (k + 0.5) * step,
+				(double)ccs_hist_percentile(h, 0.5) / unit,
+				(double)ccs_hist_percentile(h, 0.99) / unit);
+		else
+			putc('\n', f);
+	}
+	fprintf(f, "EOD\n");
 }
 
 /* $F3W1: the fourth flow's RTTs. */
 static void put_data(FILE *f, const struct plot *p, unsigned what)
 {
-	if (has_means(p, what)) {
-		plot_inflight_data(f, p);
-		return;
-	}
 	for (unsigned i = 0; i < p->n; i++) {
-		if (!has(p, p->flow[i], what))
+		put_percentiles(f, p, i, what);
+		if (!has_values(p, p->flow[i], what))
 			continue;
 		fprintf(f, "$F%uW%u << EOD\n", i, what);
 		if (p->cdf < 0)
 			put_points(f, &p->flow[i]->of[what], p->t0);
 		else
 			put_cdf(f, p->flow[i]->hist, what == PLOT_RTT);
-		fprintf(f, "EOD\n");
-	}
-}
-
-/* $P3: the fourth flow's percentiles of the RTT, each in the middle of its part. */
-static void put_percentiles(FILE *f, const struct plot *p)
-{
-	for (unsigned i = 0; i < p->n; i++) {
-		const struct plot_parts *parts = &p->flow[i]->parts;
-		const double step = (p->rtt_last - p->rtt_first) / parts->n;
-
-		if (!p->flow[i]->shown || !parts->n)
-			continue;
-		fprintf(f, "$P%u << EOD\n", i);
-		for (unsigned k = 0; k < parts->n; k++) {
-			const struct ccs_hist *h = parts->hist[k];
-
-			if (h) /* no samples leave a gap in the lines */
-				fprintf(f, "%.9g %.9g %.9g\n", p->rtt_first - p->t0 + (k + 0.5) * step,
-					(double)ccs_hist_percentile(h, 0.5) / 1e9,
-					(double)ccs_hist_percentile(h, 0.99) / 1e9);
-			else
-				putc('\n', f);
-		}
 		fprintf(f, "EOD\n");
 	}
 }
@@ -174,16 +173,6 @@ static void put_names(FILE *f, const struct plot *p, double left, unsigned heigh
 	}
 }
 
-/* Over the RTTs themselves: the median, and dashed the 99th percentile. */
-static void put_percentile_curves(FILE *f, const struct plot *p)
-{
-	for (unsigned i = 0; i < p->n; i++)
-		if (p->flow[i]->shown && p->flow[i]->parts.n)
-			fprintf(f, ", \\\n$P%u using 1:2 with lines lw 2 lc rgb '%s' notitle, \\\n"
-				"$P%u using 1:3 with lines lw 1.2 dt 2 lc rgb '%s' notitle", i,
-				gnuplot_color(i), i, gnuplot_color(i));
-}
-
 /* The columns of gnuplot's data. Sizes are in KB of 1024 bytes, as in all output. */
 static const char *columns_of(const struct plot *p, unsigned what)
 {
@@ -192,25 +181,29 @@ static const char *columns_of(const struct plot *p, unsigned what)
 	return p->cdf < 0 ? "1:($2/1024)" : "($1/1024):2";
 }
 
+/* The values, then the median, and dashed the 99th percentile. */
 static void put_curves(FILE *f, const struct plot *p, unsigned what)
 {
 	const char *style = p->cdf < 0 ? styles[what].style : "lines lw 1.5";
-	const char *before = "plot ";
+	const char *before = "plot ", *size = what == PLOT_INFLIGHT ? "/1024" : "";
+	const char letter = what == PLOT_RTT ? 'P' : 'I';
 
-	if (has_means(p, what)) {
-		plot_inflight_curves(f, p);
-		return;
-	}
 	for (unsigned i = 0; i < p->n; i++) {
-		if (!has(p, p->flow[i], what))
+		if (!has_values(p, p->flow[i], what))
 			continue;
 		fprintf(f, "%s$F%uW%u using %s with %s lc rgb '#%s%s' notitle", before, i, what,
 			columns_of(p, what), style,
-			what == PLOT_RTT && p->flow[i]->parts.n ? "b0" : "", gnuplot_color(i) + 1);
+			what == PLOT_RTT && p->flow[i]->parts[what].n ? "b0" : "", gnuplot_color(i) + 1);
 		before = ", \\\n";
 	}
-	if (what == PLOT_RTT && p->cdf < 0)
-		put_percentile_curves(f, p);
+	for (unsigned i = 0; i < p->n && p->cdf < 0; i++) {
+		if (!p->flow[i]->parts[what].hist)
+			continue;
+		fprintf(f, "%s$%c%u using 1:($2%s) with lines lw 2 lc rgb '%s' notitle, \\\n"
+			"$%c%u using 1:($3%s) with lines lw 1.2 dt 2 lc rgb '%s' notitle", before, letter, i,
+			size, gnuplot_color(i), letter, i, size, gnuplot_color(i));
+		before = ", \\\n";
+	}
 	fprintf(f, "\n");
 }
 
@@ -265,7 +258,6 @@ int plot_draw(const struct plot *p, FILE *script)
 	height = (p->cdf < 0 ? panels : 2) * PANEL + MARGINS;
 	for (unsigned what = 0; what < PLOT_WHATS; what++)
 		put_data(script, p, what);
-	put_percentiles(script, p);
 	gnuplot_begin(script, p->out, WIDTH, height);
 	fprintf(script, "set multiplot layout %u,1 title ", panels);
 	gnuplot_quote(script, p->title);

@@ -92,6 +92,7 @@ static int add_values(struct line *l, struct plot_flow *flow)
 	return plot_add(p, flow, PLOT_RATE, l->t, l->qp.rate) ||
 	       plot_add(p, flow, PLOT_RTT, l->t, l->qp.p50 / 1e6) ||
 	       plot_add(p, flow, PLOT_RTT, l->t, p->cdf < 0 ? l->qp.p99 / 1e6 : NAN) ||
+	       plot_add_to_part(p, flow, PLOT_INFLIGHT, l->t, l->qp.inflight) ||
 	       plot_add(p, flow, PLOT_INFLIGHT, l->t, l->qp.inflight) ||
 	       plot_add(p, flow, PLOT_QUEUE, l->t, l->qp.queue) ||
 	       plot_add(p, flow, PLOT_CNPS, l->t, flow->cnps > 0 ? flow->cnps : NAN) ? -1 : 0;

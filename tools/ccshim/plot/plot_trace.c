@@ -35,10 +35,11 @@ static int add_ack(struct plot *p, struct plot_flow *flow, double t, const struc
 		   bool inflight)
 {
 	const struct ccs_cc_ack *ack = &row->ev.ack;
+	const double rtt = ack->rtt_us > 0 ? ack->rtt_us / 1e6 : NAN;
 
 	flow->bytes += ack->bytes;
-	return plot_add_rtt(p, flow, t, ack->rtt_us > 0 ? ack->rtt_us / 1e6 : NAN) ||
-	       plot_add(p, flow, PLOT_RTT, t, ack->rtt_us > 0 ? ack->rtt_us / 1e6 : NAN) ||
+	return plot_add_to_part(p, flow, PLOT_RTT, t, rtt) || plot_add(p, flow, PLOT_RTT, t, rtt) ||
+	       plot_add_to_part(p, flow, PLOT_INFLIGHT, t, inflight ? ack->inflight : NAN) ||
 	       plot_add(p, flow, PLOT_INFLIGHT, t, inflight ? ack->inflight : NAN) ||
 	       plot_add(p, flow, PLOT_QUEUE, t, longest_queue(&row->ev)) ? -1 : 0;
 }
