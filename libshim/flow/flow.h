@@ -182,6 +182,7 @@ struct ccs_flow {
 	} learned;
 	uint32_t timed_sent;             /* lower half of `sent` at the last timed segment */
 	uint64_t gated_since_ns;         /* 0: no WR is waiting */
+	uint64_t timed_ns;               /* when the last timed segment was sent or completed */
 
 	/* The algorithm, with the known properties of the path; called by cc_events.c only. */
 	struct ccs_cc cc;

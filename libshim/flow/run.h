@@ -2,13 +2,15 @@
 #ifndef CCS_FLOW_RUN_H
 #define CCS_FLOW_RUN_H
 /*
- * The fast path of a flow. A timed segment, and its completion, grant a budget of WRs and bytes that
- * the window and pacing let leave without reading the clock; feedback revokes it (send_queue.c).
- * Within the budget, consecutive WRs of one kind form a run: each leaves as one segment, and one
- * call accounts for the run. A lone WR is a run of one. WRs that may not be deferred, that must be
- * timed, or that do not fit go through ccs_flow_accept() and ccs_flow_next().
+ * The fast path of a flow. A budget of WRs and bytes may leave without reading the clock: as many as
+ * the window and pacing permit before the next timed WR. It is granted when a WR needs it, and
+ * feedback revokes it (send_queue.c). Within the budget, consecutive WRs of one kind form a run: each
+ * leaves as one segment, and one call accounts for the run. A lone WR is a run of one. WRs that may
+ * not be deferred, that must be timed, or that do not fit go through ccs_flow_accept() and
+ * ccs_flow_next().
  *
- *   ccs_flow_run_begin(f, single, &run);
+ *   if (f->budget.wrs || ccs_flow_grant(f, len))
+ *           ccs_flow_run_begin(f, single, &run);
  *   while (n < ccs_flow_run_limit(f, kind) && ccs_flow_run_fits(f, &run, len, kind))
  *           ccs_flow_run_add(f, &run, len, flags, kind, id);
  *   ccs_flow_run_end(f, &run, kind);
@@ -42,6 +44,9 @@ static inline void ccs_flow_run_begin(struct ccs_flow *f, bool single, struct cc
 	}
 	*run = (struct ccs_flow_run){ f->wr_head, f->seg_head, 0 };
 }
+
+/* Without a budget: grant one, if no WR waits and the next, of that length, need not be timed. */
+bool ccs_flow_grant(struct ccs_flow *f, uint64_t len);
 
 /* ccs_flow_run_limit() of the kinds other than CCS_RUN_SIGNALED. */
 unsigned ccs_flow_run_other_limit(const struct ccs_flow *f, enum ccs_flow_run_kind kind);

@@ -302,44 +302,42 @@ static uint32_t uncharged_bytes(const struct ccs_flow *f)
 	return f->gate.uncharged + f->gate.granted - f->budget.bytes;
 }
 
-/* Bytes that pacing permits at that time. At line rate, small WRs are not paced. */
-static double paced_bytes(const struct ccs_flow *f, uint64_t now_ns)
+/* Bytes that pacing permits. At line rate, small WRs are not paced. */
+static double paced_bytes(const struct ccs_flow *f)
 {
-	if (ccs_flow_at_line_rate(f))
-		return INFINITY;
-	if (now_ns == CCS_TIME_UNKNOWN)
-		return -1;
-	return ccs_pacing_credit(&f->gate.pacing, f->segments.len, now_ns) - uncharged_bytes(f);
+	return ccs_flow_at_line_rate(f) ? INFINITY
+		: ccs_pacing_credit(&f->gate.pacing, f->segments.len, f->timed_ns) -
+		  uncharged_bytes(f);
 }
 
 /*
- * Grant the WRs and bytes that may leave in runs before the next WR is timed, if the flow is
- * sampled sparsely and no WR waits. The budget holds until feedback or a WR outside of runs revokes
- * it; completions only free entries.
+ * The budget holds until feedback or a WR outside of runs revokes it; completions only free entries.
+ * A time that has passed is sufficient for pacing: later it permits no less.
  */
-static void fastpath_grant(struct ccs_flow *f, uint64_t now_ns)
+__attribute__((noinline)) bool ccs_flow_grant(struct ccs_flow *f, uint64_t len)
 {
 	const uint32_t quarter = f->segments.len / 4, untimed = (uint32_t)f->sent - f->timed_sent;
 	uint64_t entries;
 	double bytes;
 
-	if (f->wr_next != f->wr_head || f->state != CCS_FLOW_RUN || untimed >= quarter ||
+	if (f->wr_next != f->wr_head || f->state != CCS_FLOW_RUN || untimed + len >= quarter ||
 	    f->untimed + 1 >= UNTIMED_MAX || f->cc.out.small_next || !ccs_rtt_may_skip_samples(f))
-		return;
+		return false;
 	bytes = quarter - 1 - untimed;
 	if (f->user.enforce) {
 		bytes = ccs_min(bytes, ccs_flow_window(f) - (double)f->inflight);
-		bytes = ccs_min(bytes, paced_bytes(f, now_ns));
+		bytes = ccs_min(bytes, paced_bytes(f));
 	}
 	if (f->ramp.ramping)
 		bytes = ccs_min(bytes, (double)quarter - (double)f->inflight);
 	if (bytes < 0)
-		return;
+		return false;
 	entries = least(f->queue.wr_limit - (f->wr_next - f->wr_tail),
 			f->queue.seg_limit - (f->seg_head - f->seg_tail));
 	f->gate.uncharged = uncharged_bytes(f);
 	f->budget.wrs = (uint8_t)least(UNTIMED_MAX - 1 - f->untimed, entries);
 	f->budget.bytes = f->gate.granted = (uint16_t)ccs_min(bytes, UINT16_MAX);
+	return f->budget.wrs;
 }
 
 static uint64_t time_of(uint64_t *now_ns, ccs_flow_clock *clock)
@@ -375,6 +373,7 @@ static void time_segment(struct ccs_flow *f, struct ccs_seg *seg, uint64_t now_n
 	else
 		ccs_pacing_charge(&f->gate.pacing, before + seg->len, full_len(f, seg), burst,
 				  now_ns);
+	f->timed_ns = now_ns;
 	f->gate.uncharged = 0;
 	f->gate.granted = f->budget.bytes;
 	ccs_rtt_depart(f, seg, now_ns);
@@ -437,7 +436,6 @@ const struct ccs_seg *ccs_flow_next(struct ccs_flow *f, uint64_t *now_ns, ccs_fl
 		f->cc.out.small_next = false;
 	f->skip_gate = false;
 	account_sent(f, seg);
-	fastpath_grant(f, *now_ns);
 	return seg;
 }
 
@@ -662,8 +660,8 @@ bool ccs_flow_complete(struct ccs_flow *f, const struct ccs_done *done, uint64_t
 	if (done->ok) {
 		count_success(f, seg);
 		if (seg->depart_ns) {
+			f->timed_ns = done->latest_ns;
 			ccs_rtt_sample(f, seg, done);
-			fastpath_grant(f, done->latest_ns);
 		} else {
 			f->pending_bytes += seg->len;
 		}

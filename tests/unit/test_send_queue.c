@@ -480,9 +480,10 @@ static void compare_with_gate(const struct ccs_flow *before, const struct mwr *w
 /* By the fast path, if there is budget. */
 static bool post_fast_one(void)
 {
-	const struct ccs_flow before = m.flow;
 	const struct mwr wr = random_wr();
-	const struct ccs_seg *seg = post_run(&wr);
+	const bool granted = m.flow.budget.wrs || ccs_flow_grant(&m.flow, wr.len);
+	const struct ccs_flow before = m.flow;
+	const struct ccs_seg *seg = granted ? post_run(&wr) : NULL;
 	const struct ccs_flow ran = m.flow;
 	const uint64_t number = m.kept;
 	struct ccs_seg copy;

@@ -11,8 +11,10 @@ enum { SIZE_MIN = 64 };
 
 struct ccs_ptrtable ccs_ptrmap_empty = { .entry = { { NULL, NULL } } };
 
-__attribute__((noinline)) void *ccs_ptrmap_probe(struct ccs_ptrtable *t, const void *key)
+void *ccs_ptrmap_get(struct ccs_ptrmap *m, const void *key)
 {
+	struct ccs_ptrtable *t = atomic_load_explicit(&m->table, memory_order_acquire);
+
 	for (size_t i = ccs_ptrmap_hash(key);; i++) {
 		struct ccs_ptrentry *e = &t->entry[i & t->mask];
 		const void *k = atomic_load_explicit(&e->key, memory_order_acquire);
