@@ -78,8 +78,7 @@ static inline void ccs_flow_run_add(const struct ccs_flow *f, struct ccs_flow_ru
 	seg->len = len;
 	seg->id = id;
 	seg->depart_ns = 0;
-	seg->flags = flags | CCS_WR_IN_RUN | (signal ? CCS_WR_SIGNALED : 0) |
-		     (kind == CCS_RUN_SIGNALED ? CCS_WR_WHOLE : 0);
+	seg->flags = flags | CCS_WR_IN_RUN | (signal ? CCS_WR_SIGNALED | CCS_WR_WHOLE : 0);
 	seg->first = seg->last = true;
 	seg->signal = signal;
 	seg->internal = false;
@@ -111,6 +110,7 @@ static inline void ccs_flow_run_end(struct ccs_flow *f, const struct ccs_flow_ru
 struct ccs_flow_completed {
 	uint64_t seg;            /* number of the oldest segment that is not in the run */
 	uint64_t bytes;          /* sum of the lengths */
+	uint32_t reads;          /* READs and atomics among them */
 };
 
 /* Segment `number` has succeeded: retire the WRs before it if all are unsignalled WRs of runs. */
@@ -122,7 +122,7 @@ static inline void ccs_flow_completed_begin(struct ccs_flow *f, uint32_t number,
 {
 	if (__builtin_expect((uint32_t)f->seg_tail != number, 0))
 		ccs_flow_retire_unsignalled(f, number);
-	*run = (struct ccs_flow_completed){ f->seg_tail, 0 };
+	*run = (struct ccs_flow_completed){ .seg = f->seg_tail };
 }
 
 /*
@@ -139,6 +139,7 @@ static inline const struct ccs_seg *ccs_flow_completed_add(const struct ccs_flow
 	    !(seg->flags & CCS_WR_WHOLE))
 		return NULL;
 	run->bytes += seg->len;
+	run->reads += seg->flags / CCS_WR_READ % 2;
 	run->seg++;
 	return seg;
 }
@@ -152,16 +153,14 @@ static inline void ccs_flow_end_completed(struct ccs_flow *f, const struct ccs_f
 	f->wr_tail += n; /* each segment is a whole WR */
 	f->seg_tail = run->seg;
 	f->inflight -= run->bytes;
+	f->reads.outstanding -= run->reads;
 	f->pending_bytes += run->bytes;
 	f->stats.segments += n;
 	f->stats.wrs += n;
 	f->stats.bytes += run->bytes;
 }
 
-/* Complete the oldest segment if it is `number`, a READ or atomic of a run. NULL: it is not. */
-const struct ccs_seg *ccs_flow_complete_read(struct ccs_flow *f, uint32_t number);
-
-/* A run of one completion, which may be of a READ or atomic. */
+/* A run of one completion. */
 static inline const struct ccs_seg *ccs_flow_complete_whole(struct ccs_flow *f, uint32_t number)
 {
 	struct ccs_flow_completed run;
@@ -169,8 +168,6 @@ static inline const struct ccs_seg *ccs_flow_complete_whole(struct ccs_flow *f, 
 
 	ccs_flow_completed_begin(f, number, &run);
 	seg = ccs_flow_completed_add(f, &run, number);
-	if (__builtin_expect(!seg, 0))
-		return ccs_flow_complete_read(f, number);
 	ccs_flow_end_completed(f, &run);
 	return seg;
 }

@@ -400,9 +400,7 @@ static struct ccs_seg *fill_segment(struct ccs_flow *f, const struct ccs_wr *wr,
 /* If it is not timed, its completion may be in a run (run.h). */
 static bool is_whole(const struct ccs_seg *seg)
 {
-	const uint32_t mask = CCS_WR_SIGNALED | CCS_WR_READ;
-
-	return seg->first && seg->last && (seg->flags & mask) == CCS_WR_SIGNALED;
+	return seg->first && seg->last && (seg->flags & CCS_WR_SIGNALED);
 }
 
 const struct ccs_seg *ccs_flow_next(struct ccs_flow *f, uint64_t *now_ns, ccs_flow_clock *clock)
@@ -610,23 +608,9 @@ void ccs_flow_settle(struct ccs_flow *f, bool succeeded)
 	forget_segments(f);
 }
 
-const struct ccs_seg *ccs_flow_complete_read(struct ccs_flow *f, uint32_t number)
-{
-	const struct ccs_seg *seg = ccs_flow_seg(f, f->seg_tail);
-	const struct ccs_flow_completed run = { f->seg_tail + 1, seg->len };
-	const uint32_t mask = CCS_WR_IN_RUN | CCS_WR_READ;
-
-	if ((uint32_t)f->seg_tail != number || f->seg_tail == f->seg_head ||
-	    (seg->flags & mask) != mask)
-		return NULL;
-	f->reads.outstanding--;
-	ccs_flow_end_completed(f, &run);
-	return seg;
-}
-
 void ccs_flow_retire_unsignalled(struct ccs_flow *f, uint32_t number)
 {
-	struct ccs_flow_completed run = { f->seg_tail, 0 };
+	struct ccs_flow_completed run = { .seg = f->seg_tail };
 
 	for (; (uint32_t)run.seg != number; run.seg++) {
 		const struct ccs_seg *seg = ccs_flow_seg(f, run.seg);

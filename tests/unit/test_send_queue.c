@@ -181,7 +181,8 @@ static bool hand_over_one(bool timeless)
 	if ((m.wr[wr].flags & CCS_WR_SPLIT) && f->user.split && f->user.enforce && !flush &&
 	    left > f->segments.len)
 		want = small && f->segments.len > 256 ? 256 : f->segments.len;
-	if (f->cc.ops == &ccs_cc_copa && want == f->segments.len && seg->len == 256 && !f->user.base_rtt)
+	if (f->cc.ops->on_timer == ccs_cc_copa.on_timer && want == f->segments.len &&
+	    seg->len == 256 && !f->user.base_rtt)
 		want = 256; /* a timer asked for it */
 	if (want == f->segments.len && want < left && !f->user.segment) {
 		/* Longer where the entries would not hold the window. */

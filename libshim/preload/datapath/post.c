@@ -141,11 +141,11 @@ static __attribute__((noinline, pure)) uint64_t sum_of_sges(const struct qp *qp,
 	return ccs_wr_len(qp, wr);
 }
 
-/* Add a WR, signalled as the kind requires, to a run, and build its WQE, but for `next`. False: it
- * cannot be in this run. */
+/* Add a WR, signalled as the kind requires, to a run, and build its WQE, but for `next`. token: of
+ * the QP's segment 0. False: it cannot be in this run. */
 static inline __attribute__((always_inline)) bool
 add_to_run(struct qp *qp, const struct ibv_send_wr *wr, enum ccs_flow_run_kind kind,
-	   struct ccs_flow_run *run, struct ibv_send_wr *wqe)
+	   struct ccs_flow_run *run, uint64_t token, struct ibv_send_wr *wqe)
 {
 	const uint32_t flags = ccs_opcode_flags(wr->opcode);
 	uint64_t len;
@@ -158,7 +158,7 @@ add_to_run(struct qp *qp, const struct ibv_send_wr *wr, enum ccs_flow_run_kind k
 	if (!ccs_flow_run_fits(&qp->flow, run, len, kind))
 		return false;
 	ccs_wr_build_whole(wr, kind != CCS_RUN_UNSIGNALLED, kind == CCS_RUN_READ,
-			   ccs_token(qp, run->seg), wqe);
+			   token | (uint32_t)run->seg, wqe);
 	ccs_flow_run_add(&qp->flow, run, len, flags, kind, wr->wr_id);
 	return true;
 }
@@ -174,6 +174,7 @@ accept_run(struct qp *qp, struct ibv_send_wr *wr, enum ccs_flow_run_kind kind,
 	struct ccs_flow *f = &qp->flow;
 	const unsigned limit = ccs_flow_run_limit(f, kind);
 	const unsigned all = qp->sq_sig_all ? IBV_SEND_SIGNALED : 0;
+	const uint64_t token = ccs_token(qp, 0);
 	struct ibv_send_wr *out = *wqe, *const end = out + (most < limit ? most : limit);
 	struct ccs_flow_run run;
 
@@ -181,7 +182,8 @@ accept_run(struct qp *qp, struct ibv_send_wr *wr, enum ccs_flow_run_kind kind,
 	for (; wr && out < end; wr = wr->next, out++) {
 		const bool signal = (wr->send_flags | all) & IBV_SEND_SIGNALED;
 
-		if (signal != (kind != CCS_RUN_UNSIGNALLED) || !add_to_run(qp, wr, kind, &run, out))
+		if (signal != (kind != CCS_RUN_UNSIGNALLED) ||
+		    !add_to_run(qp, wr, kind, &run, token, out))
 			break;
 		out->next = out + 1;
 	}
@@ -210,7 +212,7 @@ accept_single(struct qp *qp, struct ibv_send_wr *wr, enum ccs_flow_run_kind kind
 	if (!ccs_flow_run_limit(&qp->flow, kind))
 		return false;
 	ccs_flow_run_begin(&qp->flow, true, &run);
-	if (!add_to_run(qp, wr, kind, &run, wqe))
+	if (!add_to_run(qp, wr, kind, &run, ccs_token(qp, 0), wqe))
 		return false;
 	wqe->next = NULL;
 	ccs_flow_run_end(&qp->flow, &run, kind);
