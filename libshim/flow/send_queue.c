@@ -328,7 +328,7 @@ __attribute__((noinline)) bool ccs_flow_grant(struct ccs_flow *f, uint64_t len)
 		bytes = ccs_min(bytes, ccs_flow_window(f) - (double)f->inflight);
 		bytes = ccs_min(bytes, paced_bytes(f));
 	}
-	if (f->ramp.ramping)
+	if (f->slow_start.ramping)
 		bytes = ccs_min(bytes, (double)quarter - (double)f->inflight);
 	if (bytes < 0)
 		return false;

@@ -132,8 +132,8 @@ static void accept_one(void)
 static void check_window(uint64_t len)
 {
 	const struct ccs_flow *f = &m.flow;
-	const double window = f->cc.out.window > 0 ? fmin(f->cc.out.window, (double)f->ramp.window)
-						   : (double)f->ramp.window;
+	const double window = f->cc.out.window > 0 ? fmin(f->cc.out.window, (double)f->slow_start.window)
+						   : (double)f->slow_start.window;
 
 	if (f->state == CCS_FLOW_FLUSH || !f->user.enforce)
 		return;
