@@ -90,26 +90,6 @@ deliver_run(struct qp *qp, uint32_t id, struct ibv_wc *wc, int n)
 	return done;
 }
 
-int ccs_drain_deliver_whole(struct cq *cq, struct ibv_wc *wc, int n)
-{
-	int done = 0;
-
-	while (done < n) {
-		const uint32_t id = qp_id(&wc[done]);
-		struct qp *qp = ccs_registry_lock(cq, id);
-		int run;
-
-		if (__builtin_expect(!qp, 0))
-			break;
-		run = deliver_run(qp, id, wc + done, n - done);
-		ccs_emit_leave(qp, false);
-		if (!run)
-			break;
-		done += run;
-	}
-	return done;
-}
-
 /* Deliver the completions of a QP that begin with the i-th of n. Returns the index after them. */
 static int deliver_to_qp(struct cq *cq, struct qp *qp, uint32_t id, struct shadow_batch *a, int i,
 			 int n)

@@ -299,8 +299,8 @@ static inline __attribute__((always_inline)) bool deliver_single(struct cq *cq, 
 }
 
 /*
- * Poll s for `size` completions first. Most polls find n completions of whole WRs, which takes few
- * instructions.
+ * Poll s for `size` completions first. Most polls are for one completion, which is of a whole WR and
+ * takes few instructions.
  */
 static inline __attribute__((always_inline)) int
 poll_fast(struct cq *cq, struct shadow *s, int size, int n, struct ibv_wc *wc, uint64_t before_ns)
@@ -308,8 +308,8 @@ poll_fast(struct cq *cq, struct shadow *s, int size, int n, struct ibv_wc *wc, u
 	const int got = cq->ctx->real.poll_cq(s->cq, size, wc);
 	int done = 0;
 
-	if (got > 0)
-		done = got == 1 ? deliver_single(cq, wc) : ccs_drain_deliver_whole(cq, wc, got);
+	if (__builtin_expect(got == 1, 1))
+		done = deliver_single(cq, wc);
 	if (__builtin_expect(done < n, 0))
 		return end_fast_poll(cq, s, got, done, n, wc, before_ns);
 	s->empty = 0;
