@@ -176,9 +176,11 @@ struct ccs_flow {
 		uint8_t base_samples;    /* samples of the base RTT, up to CCS_RTT_BASE_SAMPLES */
 		uint8_t imprecise_samples; /* samples too imprecise for it, up to the same */
 	} learned;
-	uint32_t timed_sent;             /* lower half of `sent` at the last timed segment */
 	uint64_t gated_since_ns;         /* 0: no WR is waiting */
-	uint64_t timed_ns;               /* when the last timed segment was sent or completed */
+	struct {
+		uint64_t ns;             /* when it was sent, or when one completed later */
+		uint32_t sent;           /* lower half of the flow's `sent` then */
+	} last_timed;                    /* timed segment */
 
 	/* The algorithm, with the known properties of the path; called by cc_events.c only. */
 	struct ccs_cc cc;

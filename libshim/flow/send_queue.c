@@ -249,7 +249,7 @@ static bool is_due(const struct ccs_flow *f, uint64_t now_ns)
 static bool needs_time(const struct ccs_flow *f, const struct ccs_seg *seg)
 {
 	return seg->signal && (f->untimed + 1 >= UNTIMED_MAX ||
-			       (uint32_t)f->sent - f->timed_sent + seg->len >= f->segments.len / 4);
+			       (uint32_t)f->sent - f->last_timed.sent + seg->len >= f->segments.len / 4);
 }
 
 /* The segment is in flight now. */
@@ -265,7 +265,7 @@ static inline void account_sent(struct ccs_flow *f, struct ccs_seg *seg)
 	if (timed) {
 		f->timed++;
 		f->untimed = 0;
-		f->timed_sent = (uint32_t)f->sent;
+		f->last_timed.sent = (uint32_t)f->sent;
 	} else if (f->untimed < UNTIMED_MAX) {
 		f->untimed++;
 	}
@@ -306,17 +306,17 @@ static uint32_t uncharged_bytes(const struct ccs_flow *f)
 static double paced_bytes(const struct ccs_flow *f)
 {
 	return ccs_flow_at_line_rate(f) ? INFINITY
-		: ccs_pacing_credit(&f->gate.pacing, f->segments.len, f->timed_ns) -
+		: ccs_pacing_credit(&f->gate.pacing, f->segments.len, f->last_timed.ns) -
 		  uncharged_bytes(f);
 }
 
 /*
- * The budget holds until feedback or a WR outside of runs revokes it; completions only free entries.
- * A time that has passed is sufficient for pacing: later it permits no less.
+ * The budget holds until feedback or a WR outside of runs revokes it, as completions only free
+ * entries. A time that has passed is sufficient for pacing: later it permits no less.
  */
 __attribute__((noinline)) bool ccs_flow_grant(struct ccs_flow *f, uint64_t len)
 {
-	const uint32_t quarter = f->segments.len / 4, untimed = (uint32_t)f->sent - f->timed_sent;
+	const uint32_t quarter = f->segments.len / 4, untimed = (uint32_t)f->sent - f->last_timed.sent;
 	uint64_t entries;
 	double bytes;
 
@@ -373,7 +373,7 @@ static void time_segment(struct ccs_flow *f, struct ccs_seg *seg, uint64_t now_n
 	else
 		ccs_pacing_charge(&f->gate.pacing, before + seg->len, full_len(f, seg), burst,
 				  now_ns);
-	f->timed_ns = now_ns;
+	f->last_timed.ns = now_ns;
 	f->gate.uncharged = 0;
 	f->gate.granted = f->budget.bytes;
 	ccs_rtt_depart(f, seg, now_ns);
@@ -644,7 +644,7 @@ bool ccs_flow_complete(struct ccs_flow *f, const struct ccs_done *done, uint64_t
 	if (done->ok) {
 		count_success(f, seg);
 		if (seg->depart_ns) {
-			f->timed_ns = done->latest_ns;
+			f->last_timed.ns = done->latest_ns;
 			ccs_rtt_sample(f, seg, done);
 		} else {
 			f->pending_bytes += seg->len;

@@ -299,8 +299,8 @@ static inline __attribute__((always_inline)) bool deliver_single(struct cq *cq, 
 }
 
 /*
- * Poll s for `size` completions first. Most polls are for one completion, which is of a whole WR and
- * takes few instructions.
+ * Poll s for `size` completions first. Most polls are for one completion, which is of a whole WR
+ * and takes few instructions.
  */
 static inline __attribute__((always_inline)) int
 poll_fast(struct cq *cq, struct shadow *s, int size, int n, struct ibv_wc *wc, uint64_t before_ns)
