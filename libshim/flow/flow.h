@@ -178,7 +178,7 @@ struct ccs_flow {
 	} learned;
 	uint64_t gated_since_ns;         /* 0: no WR is waiting */
 	struct {
-		uint64_t ns;             /* when it was sent, or when one completed later */
+		uint64_t ns;             /* its time, or of a timed segment's completion since */
 		uint32_t sent;           /* lower half of the flow's `sent` then */
 	} last_timed;                    /* timed segment */
 
