@@ -163,7 +163,7 @@ check_clang() {
 
 check_sanitized() {
   local list
-  list=$(test_programs)
+  list="$(test_programs) tests/diff/test_diff tests/diff/test_stages"
   configured "$builds/asan" --enable-werror --enable-sanitizer=address,undefined
   # shellcheck disable=SC2086 # words are wanted
   run_programs asan '' $list

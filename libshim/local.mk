@@ -20,8 +20,6 @@ ccs_core_sources = \
 	libshim/base/hist.h \
 	libshim/base/json.c \
 	libshim/base/json.h \
-	libshim/base/keep_open.c \
-	libshim/base/keep_open.h \
 	libshim/base/loaded.c \
 	libshim/base/loaded.h \
 	libshim/base/lock.c \
@@ -69,8 +67,6 @@ ccs_core_sources = \
 	libshim/cc/timely.c \
 	libshim/config/agent_place.c \
 	libshim/config/agent_place.h \
-	libshim/config/check_cc.c \
-	libshim/config/check_cc.h \
 	libshim/config/conf.c \
 	libshim/config/conf.h \
 	libshim/config/environment.c \
@@ -100,8 +96,6 @@ ccs_core_sources = \
 	libshim/feedback/agent_conn.h \
 	libshim/feedback/hwclock.c \
 	libshim/feedback/hwclock.h \
-	libshim/feedback/int_header.c \
-	libshim/feedback/int_header.h \
 	libshim/feedback/ipc.h \
 	libshim/feedback/le.h \
 	libshim/feedback/record.c \
@@ -218,6 +212,8 @@ ccs_agent_sources = \
 	libshim/agent/host/punched.h \
 	libshim/agent/host/standing.c \
 	libshim/agent/host/standing.h \
+	libshim/agent/host/users.c \
+	libshim/agent/host/users.h \
 	libshim/agent/loop.c \
 	libshim/agent/loop.h \
 	libshim/agent/net/hello_limit.c \
@@ -238,8 +234,6 @@ ccs_agent_sources = \
 	libshim/agent/status.h \
 	libshim/agent/telemetry/advise.c \
 	libshim/agent/telemetry/advise.h \
-	libshim/agent/telemetry/capacity.c \
-	libshim/agent/telemetry/capacity.h \
 	libshim/agent/telemetry/demand.c \
 	libshim/agent/telemetry/demand.h \
 	libshim/agent/telemetry/echo.c \

@@ -30,6 +30,7 @@ tests_libtests_la_SOURCES = \
 	tools/ccshim/serve/serve_guard.c \
 	tools/ccshim/serve/serve_listen.c \
 	tools/ccshim/set_all.c \
+	tools/ccshim/set_send.c \
 	tools/ccshim/stat/stat_baseline.c \
 	tools/ccshim/stat/stat_delta.c \
 	tools/ccshim/stat/stat_files.c \

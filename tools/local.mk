@@ -69,8 +69,6 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/run/run.c \
 	tools/ccshim/run/run_adapt.c \
 	tools/ccshim/run/run_adapt.h \
-	tools/ccshim/run/run_exec.c \
-	tools/ccshim/run/run_exec.h \
 	tools/ccshim/run/run_options.c \
 	tools/ccshim/run/run_options.h \
 	tools/ccshim/set.c \

@@ -60,8 +60,6 @@ struct ccs_agent_config {
 	uint64_t interval_ns;            /* least time between CNPs for a flow; 0: no limit */
 	uint8_t dscp;                    /* of messages to other agents; 0 is DSCP 0 */
 	bool capture;                    /* be an NP; requires CAP_NET_RAW */
-	const char *const *interfaces;   /* capture only on these; empty: on all, also later ones */
-	unsigned ninterfaces;
 	const char *const *addresses;    /* serve only these addresses; empty: all */
 	unsigned naddresses;
 	const struct ccs_agent_auth *auth;       /* NULL: no authentication */

@@ -11,7 +11,6 @@
 #include <linux/filter.h>
 #include <linux/if_packet.h>
 #include <net/ethernet.h>
-#include <net/if.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -25,8 +24,8 @@ enum {
 	SNAP = 96,                       /* IPv4 with all options, UDP and BTH: 80 */
 	FRAME = 256, BLOCK = 65536,
 	/* For each IP version: 65536 marks, 0.6 s at 100000 a second, for which the agent may get
-	 * no CPU time. Several interfaces share it, as one of them rarely has all the marks. */
-	RINGS = 16 << 20, RING_MIN = 2 << 20,
+	 * no CPU time. */
+	RING = 16 << 20,
 	FRAMES_A_TURN = 4096,
 };
 
@@ -34,10 +33,7 @@ struct ccs_capture {
 	struct ccs_source source;        /* first: the loop passes a pointer to it */
 	bool v6;
 	uint8_t *ring;
-	size_t size;                     /* length of the ring, bytes */
 	unsigned next;
-	const char *interface;           /* NULL: all */
-	bool lost;                       /* the interface went down or vanished */
 };
 
 /* -- filter and ring ------------------------------------------------------------- */
@@ -91,66 +87,52 @@ static int set_filter(const struct ccs_capture *t)
 static int set_ring(struct ccs_capture *t)
 {
 	const struct tpacket_req r = {
-		.tp_block_size = BLOCK, .tp_block_nr = (unsigned)(t->size / BLOCK),
-		.tp_frame_size = FRAME, .tp_frame_nr = (unsigned)(t->size / FRAME),
+		.tp_block_size = BLOCK, .tp_block_nr = RING / BLOCK,
+		.tp_frame_size = FRAME, .tp_frame_nr = RING / FRAME,
 	};
 	const int version = TPACKET_V2, fd = t->source.fd;
 
 	if (setsockopt(fd, SOL_PACKET, PACKET_VERSION, &version, sizeof(version)) ||
 	    setsockopt(fd, SOL_PACKET, PACKET_RX_RING, &r, sizeof(r)))
 		return -1;
-	t->ring = mmap(NULL, t->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	t->ring = mmap(NULL, RING, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	/* In a child of fork() the mapping would keep the socket alive, and the kernel
 	 * capturing. */
 	if (t->ring != MAP_FAILED)
-		return madvise(t->ring, t->size, MADV_DONTFORK);
+		return madvise(t->ring, RING, MADV_DONTFORK);
 	t->ring = NULL;
 	return -1;
 }
 
-/* The socket receives packets after this call. */
-static int set_interface(const struct ccs_capture *t)
+/* On all interfaces, also later ones. The socket receives packets after this call. */
+static int bind_socket(const struct ccs_capture *t)
 {
-	const unsigned ifindex = t->interface ? if_nametoindex(t->interface) : 0;
 	const struct sockaddr_ll at = {
-		.sll_family = AF_PACKET, .sll_ifindex = (int)ifindex,
-		.sll_protocol = htons(t->v6 ? ETH_P_IPV6 : ETH_P_IP),
+		.sll_family = AF_PACKET, .sll_protocol = htons(t->v6 ? ETH_P_IPV6 : ETH_P_IP),
 	};
 
-	if (t->interface && !ifindex)
-		return -1;
 	return bind(t->source.fd, (const struct sockaddr *)&at, sizeof(at));
 }
 
 static void capture_ready(struct ccs_agent *a, struct ccs_source *s);
 
-/* A multiple of BLOCK. */
-static size_t ring_size(unsigned ninterfaces)
-{
-	const size_t share = RINGS / (ninterfaces ? ninterfaces : 1);
-
-	return share < RING_MIN ? RING_MIN : share - share % BLOCK;
-}
-
-static int open_capture(struct ccs_agent *a, bool v6, const char *interface)
+static int open_capture(struct ccs_agent *a, bool v6)
 {
 	struct ccs_capture *t = &a->capture[a->ncaptures];
 	const int type = SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
 
 	*t = (struct ccs_capture){
-		.size = ring_size(a->config.ninterfaces),
 		.source = { socket(AF_PACKET, type, 0), capture_ready }, .v6 = v6,
-		.interface = interface,
 	};
 	if (t->source.fd < 0)
 		return -1;
 	a->ncaptures++;
-	if (set_filter(t) || set_ring(t) || set_interface(t))
+	if (set_filter(t) || set_ring(t) || bind_socket(t))
 		return -1;
 	return ccs_agent_watch(a, &t->source);
 }
 
-static int report_open_error(const char *interface, char *err, size_t len)
+static int report_open_error(char *err, size_t len)
 {
 	const int saved = errno;
 
@@ -158,45 +140,26 @@ static int report_open_error(const char *interface, char *err, size_t len)
 		snprintf(err, len, "cannot capture CE marks: CAP_NET_RAW is required: run as "
 			 "root, or grant that capability");
 	else
-		snprintf(err, len, "cannot capture CE marks on %s: %s",
-			 interface ? interface : "the interfaces", strerror(saved));
+		snprintf(err, len, "cannot capture CE marks: %s", strerror(saved));
 	errno = saved;
 	return -1;
 }
 
 int ccs_capture_open(struct ccs_agent *a, char *err, size_t len)
 {
-	const unsigned n = a->config.ninterfaces ? a->config.ninterfaces : 1;
-
-	a->capture = calloc(2 * n, sizeof(*a->capture));
-	if (!a->capture)
-		return report_open_error(NULL, err, len);
-	for (unsigned i = 0; i < n; i++) {
-		const char *name = a->config.ninterfaces ? a->config.interfaces[i] : NULL;
-
-		if (open_capture(a, false, name) || open_capture(a, true, name))
-			return report_open_error(name, err, len);
-	}
-	return 0;
+	a->capture = calloc(2, sizeof(*a->capture));
+	return !a->capture || open_capture(a, false) || open_capture(a, true)
+	       ? report_open_error(err, len) : 0;
 }
 
 void ccs_capture_close(struct ccs_agent *a)
 {
 	for (unsigned i = 0; i < a->ncaptures; i++) {
 		if (a->capture[i].ring)
-			munmap(a->capture[i].ring, a->capture[i].size);
+			munmap(a->capture[i].ring, RING);
 		close(a->capture[i].source.fd);
 	}
 	free(a->capture);
-}
-
-/* An interface that reappears may be another with the same name. */
-void ccs_capture_tick(struct ccs_agent *a)
-{
-	for (unsigned i = 0; i < a->ncaptures; i++)
-		if (a->capture[i].lost)
-			a->capture[i].lost = set_interface(&a->capture[i]) != 0;
-	ccs_capture_count(a);
 }
 
 /* Reading the kernel's statistics resets them. */
@@ -248,21 +211,6 @@ static void handle_packet(struct ccs_agent *a, const uint8_t *ip, size_t len, bo
 			    (uint32_t)bth[5] << 16 | (uint32_t)bth[6] << 8 | bth[7]);
 }
 
-/* Until the pending error is read, the socket is always ready. */
-static void handle_error(struct ccs_agent *a, struct ccs_capture *t)
-{
-	int error = 0;
-	socklen_t len = sizeof(error);
-
-	getsockopt(t->source.fd, SOL_SOCKET, SO_ERROR, &error, &len);
-	if (!error)
-		return;
-	t->lost = t->interface;
-	ccs_agent_warn(a, CCS_AGENT_WARN_INTERFACE,
-			    "no CE marks are captured on %s until it comes back: %s",
-			    t->interface ? t->interface : "an interface", strerror(error));
-}
-
 static void capture_ready(struct ccs_agent *a, struct ccs_source *s)
 {
 	struct ccs_capture *t = (struct ccs_capture *)s;
@@ -270,13 +218,10 @@ static void capture_ready(struct ccs_agent *a, struct ccs_source *s)
 	for (unsigned i = 0; i < FRAMES_A_TURN; i++) {
 		struct tpacket2_hdr *h = (void *)(t->ring + (size_t)t->next * FRAME);
 
-		if (!(__atomic_load_n(&h->tp_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER)) {
-			if (!i)
-				handle_error(a, t); /* ready, but no packet */
+		if (!(__atomic_load_n(&h->tp_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER))
 			return;
-		}
 		handle_packet(a, (const uint8_t *)h + h->tp_net, h->tp_snaplen, t->v6);
 		__atomic_store_n(&h->tp_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
-		t->next = (t->next + 1) % (t->size / FRAME);
+		t->next = (t->next + 1) % (RING / FRAME);
 	}
 }

@@ -6,8 +6,6 @@
 
 int ccs_capture_open(struct ccs_agent *a, char *err, size_t len);
 void ccs_capture_close(struct ccs_agent *a);
-/* Rebind to interfaces that have come back, and count drops. */
-void ccs_capture_tick(struct ccs_agent *a);
 /* Add the kernel's drops since the last call to the totals. */
 void ccs_capture_count(struct ccs_agent *a);
 

@@ -18,11 +18,13 @@
 #include "agent/host/punched.h"
 #include "agent/host/refused.h"
 #include "agent/host/shm_map.h"
+#include "agent/host/users.h"
 #include "agent/requests.h"
 #include "base/os.h"
 
 enum {
-	BUCKETS = 16384, MESSAGE_MAX = 512, MESSAGES_A_TURN = 16,
+	BUCKETS = 16384, MESSAGE_MAX = 512,
+	CONNECTION_REQUESTS = 32,        /* a connection costs as much processor time as these */
 };
 
 /* -- the listening socket -------------------------------------------------------- */
@@ -145,6 +147,7 @@ static int listen_at(struct ccs_agent *a)
 static void end_client(struct ccs_agent *a, struct ccs_client *c, int passed)
 {
 	const int fd = c->source.fd;
+	struct ccs_user *user = c->user;
 	const uid_t uid = c->uid;
 
 	if (c->punched)
@@ -159,6 +162,7 @@ static void end_client(struct ccs_agent *a, struct ccs_client *c, int passed)
 	epoll_ctl(a->epoll, EPOLL_CTL_DEL, fd, NULL);
 	*c = (struct ccs_client){ .source.fd = -1, .uid = uid };
 	ccs_closing_client(a, (unsigned)(c - a->client), fd, passed);
+	user->clients--;
 	a->nclients--;
 }
 
@@ -173,9 +177,10 @@ int ccs_clients_open(struct ccs_agent *a, char *err, size_t len)
 
 	a->unmapped = ccs_users_unmapped();
 	a->client = calloc(CCS_AGENT_CLIENTS, sizeof(*a->client));
+	a->user = calloc(CCS_AGENT_USERS, sizeof(*a->user));
 	for (unsigned i = 0; a->client && i < CCS_AGENT_CLIENTS; i++)
 		a->client[i].source.fd = -1;
-	if (a->client && !ccs_closing_open(a) && !ccs_refused_open(a) &&
+	if (a->client && a->user && !ccs_closing_open(a) && !ccs_refused_open(a) &&
 	    !ccs_index_init(&a->flows.by_peer, BUCKETS, a->salt) &&
 	    !ccs_index_init(&a->flows.by_qp, BUCKETS, a->salt) &&
 	    !ccs_index_init(&a->flows.by_reader, BUCKETS, a->salt) &&
@@ -256,18 +261,45 @@ static ssize_t receive_request(int socket, void *data, size_t len, int *passed)
 	return n;
 }
 
+static void ignore(struct ccs_agent *a, const struct ccs_source *s)
+{
+	epoll_ctl(a->epoll, EPOLL_CTL_DEL, s->fd, NULL);
+}
+
+static void charge(const struct ccs_agent *a, const struct ccs_client *c, unsigned requests)
+{
+	if (c->standing != CCS_STANDING_ADMIN)
+		ccs_user_charge(a, c->user, requests);
+}
+
+/* Whether the client's next request is handled in this turn. */
+static bool claim_request(struct ccs_agent *a, struct ccs_client *c)
+{
+	struct ccs_share *share = ccs_user_share(a, c->user);
+
+	c->paused = c->standing != CCS_STANDING_ADMIN && !ccs_user_has_budget(a, c->user);
+	if (c->paused)
+		ignore(a, &c->source);
+	else if (share->requests)
+		share->requests--;
+	else
+		return false;
+	return !c->paused;
+}
+
 static void client_ready(struct ccs_agent *a, struct ccs_source *s)
 {
 	struct ccs_client *c = (struct ccs_client *)s;
 	uint64_t data[MESSAGE_MAX / 8];
 
-	for (int i = 0; i < MESSAGES_A_TURN; i++) {
+	while (claim_request(a, c)) {
 		int passed = -1;
 		const ssize_t n = receive_request(s->fd, data, sizeof(data), &passed);
 		bool stays;
 
 		if (n < 0)
 			return;
+		charge(a, c, 1);
 		stays = n && ccs_ipc_handle(a, c, data, (size_t)n, passed) && !c->punched;
 		if (passed >= 0 && ccs_shm_is_closed_quickly(passed)) {
 			close(passed);
@@ -298,7 +330,7 @@ static struct ccs_client *find_unused(struct ccs_agent *a, uid_t uid, enum ccs_s
 
 static void stop_listening(struct ccs_agent *a)
 {
-	epoll_ctl(a->epoll, EPOLL_CTL_DEL, a->listener.source.fd, NULL);
+	ignore(a, &a->listener.source);
 	a->listener.active = false;
 }
 
@@ -321,20 +353,26 @@ static void add_client(struct ccs_agent *a, int fd)
 	enum ccs_standing standing;
 	socklen_t len = sizeof(peer);
 	struct ccs_client *c;
+	struct ccs_user *user;
+	bool may;
 
 	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len);
 	if (peer.uid == a->unmapped)
 		peer.uid = CCS_NO_USER;
-	standing = ccs_standing_of(fd, &peer);
-	c = find_unused(a, peer.uid, standing);
+	user = ccs_user_of(a, peer.uid);
+	may = ccs_user_has_budget(a, user);
+	standing = may || !peer.uid ? ccs_standing_of(fd, &peer) : CCS_STANDING_USER;
+	c = may || standing == CCS_STANDING_ADMIN ? find_unused(a, peer.uid, standing) : NULL;
 	if (!c) {
 		refuse(a, peer.uid, fd);
 		return;
 	}
 	*c = (struct ccs_client){
-		.source = { fd, client_ready }, .pid = peer.pid, .uid = peer.uid,
+		.source = { fd, client_ready }, .pid = peer.pid, .uid = peer.uid, .user = user,
 		.standing = standing,
 	};
+	user->clients++;
+	charge(a, c, CONNECTION_REQUESTS);
 	a->nclients++;
 	if (ccs_agent_watch(a, &c->source))
 		close_client(a, c);
@@ -370,6 +408,8 @@ void ccs_clients_tick(struct ccs_agent *a, uint64_t now_ns)
 	if (!a->listener.active && a->refused.fd < 0)
 		a->listener.active = ccs_agent_watch(a, &a->listener.source) == 0;
 	for (struct ccs_client *c = a->client; c < a->client + CCS_AGENT_CLIENTS; c++) {
+		if (c->paused && ccs_user_has_budget(a, c->user))
+			c->paused = ccs_agent_watch(a, &c->source) != 0;
 		if (c->shm && ccs_client_has_head(c))
 			atomic_store_explicit(&c->shm->heartbeat_ns, now_ns, memory_order_release);
 		else if (c->shm)

@@ -47,16 +47,22 @@ static void link_to_client(struct ccs_agent *a, struct ccs_agent_flow *f)
 		f->next->at = &f->next;
 	c->first = f;
 	c->flows++;
+	a->flows.users += c->user->flows++ == 0;
 	a->flows.n++;
 }
 
 static void unlink_from_client(struct ccs_agent *a, struct ccs_agent_flow *f)
 {
+	struct ccs_client *c = f->client;
+
 	ccs_index_remove(&f->slot_link);
+	if (c->scan.next == f)
+		c->scan.next = f->next;
 	*f->at = f->next;
 	if (f->next)
 		f->next->at = f->at;
-	f->client->flows--;
+	c->flows--;
+	a->flows.users -= --c->user->flows == 0;
 	a->flows.n--;
 }
 
@@ -77,20 +83,10 @@ static int check_owner(struct ccs_agent *a, const struct ccs_client *c,
 	return error;
 }
 
-static uint32_t flows_of_user(const struct ccs_agent *a, uid_t uid)
-{
-	uint32_t n = 0;
-
-	for (const struct ccs_client *c = a->client; c < a->client + CCS_AGENT_CLIENTS; c++)
-		n += c->uid == uid ? c->flows : 0;
-	return n;
-}
-
 /* The limit per user reserves flows for other users. */
 static bool has_too_many_flows(struct ccs_agent *a, const struct ccs_client *c)
 {
-	if (a->flows.n < CCS_AGENT_FLOWS_PER_UID || c->standing == CCS_STANDING_ADMIN ||
-	    flows_of_user(a, c->uid) < CCS_AGENT_FLOWS_PER_UID)
+	if (c->standing == CCS_STANDING_ADMIN || c->user->flows < CCS_AGENT_FLOWS_PER_UID)
 		return false;
 	ccs_agent_warn(a, CCS_AGENT_WARN_FLOWS,
 		       "user %u has more than %d flows: further ones get no feedback", c->uid,

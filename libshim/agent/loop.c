@@ -87,10 +87,8 @@ static int parse_addresses(struct ccs_agent *a, char *err, size_t len)
 	const struct ccs_agent_config *c = &a->config;
 
 	errno = EINVAL;
-	if (c->naddresses > CCS_AGENT_ADDRESSES || c->ninterfaces > CCS_AGENT_INTERFACES)
-		return ccs_refuse(err, len,
-				  "more than %d addresses or %d interfaces are configured",
-				  CCS_AGENT_ADDRESSES, CCS_AGENT_INTERFACES);
+	if (c->naddresses > CCS_AGENT_ADDRESSES)
+		return ccs_refuse(err, len, "more than %d addresses are configured", CCS_AGENT_ADDRESSES);
 	for (unsigned i = 0; i < c->naddresses; i++)
 		if (ccs_address_parse(c->addresses[i], &a->address[i]))
 			return ccs_refuse(err, len, "'%s' is not a unicast IP address",
@@ -133,9 +131,8 @@ static void tick(struct ccs_agent *a)
 		return;
 	a->due.tick_ns = now_ns + CCS_AGENT_TICK_NS;
 	ccs_clients_tick(a, now_ns);
-	ccs_demand_tick(a);
 	ccs_peers_tick(a, now_ns);
-	ccs_capture_tick(a);
+	ccs_capture_count(a);
 	ccs_nic_cnps_tick(a, now_ns);
 	ccs_udp_flush(a);
 }
@@ -207,6 +204,7 @@ void ccs_agent_turn(struct ccs_agent *a, int64_t timeout_ns)
 	struct epoll_event e[64];
 	const int n = wait_for_events(a, e, 64, timeout_ns);
 
+	a->turn++;
 	for (int i = 0; i < n; i++) {
 		struct ccs_source *s = e[i].data.ptr;
 
@@ -250,6 +248,7 @@ void ccs_agent_close(struct ccs_agent *a)
 	free(a->hello_limit);
 	free(a->relayed);
 	free(a->np);
+	free(a->user);
 	ccs_close(a->stop.fd);
 	ccs_close(a->epoll);
 	free(a);

@@ -14,7 +14,6 @@
 #include "agent/net/peers.h"
 #include "agent/net/send.h"
 #include "agent/telemetry/inbound.h"
-#include "agent/telemetry/ports.h"
 
 enum { SETS = 16384, WAYS = 4 };
 
@@ -122,10 +121,6 @@ void ccs_np_mark(struct ccs_agent *a, const struct ccs_ends *ends, uint8_t opcod
 	struct ccs_peer *p = ccs_peer_find(a, ends);
 	struct ccs_np_flow *f;
 
-	if (p && p->ingress)
-		p->ingress->marked = true;
-	if (p && p->inbound.port)
-		p->inbound.port->marked = true;
 	if (!p || !is_cnp_requested(a, p, kind, qpn, now_ns)) {
 		a->totals.ce_unasked++;
 		return;

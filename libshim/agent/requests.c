@@ -8,7 +8,6 @@
 #include "agent/cnp/cnp_feed.h"
 #include "agent/flows.h"
 #include "agent/host/core.h"
-#include "agent/host/punched.h"
 #include "agent/host/shm_map.h"
 #include "agent/status.h"
 #include "agent/telemetry/relay.h"
@@ -32,7 +31,8 @@ static bool send_result(const struct ccs_client *c, int error, uint32_t slot)
 static int map_region(struct ccs_agent *a, struct ccs_client *c, int fd)
 {
 	const char *why = "its user has released memory of another region";
-	struct ccs_shm *shm = ccs_punched_has(a, c->uid) ? NULL : ccs_shm_map(fd, &why);
+	const bool refused = ccs_agent_now(a) < c->user->regions_ns;
+	struct ccs_shm *shm = refused ? NULL : ccs_shm_map(fd, &why);
 
 	if (!shm) {
 		ccs_agent_warn(a, CCS_AGENT_WARN_REGION,
@@ -70,15 +70,14 @@ static int handle_hello(struct ccs_agent *a, struct ccs_client *c, const struct 
 	return error;
 }
 
-/* The text takes some milliseconds. Users whose hashes are equal share the limit. */
+/* The text takes some milliseconds. */
 static bool claim_status(struct ccs_agent *a, const struct ccs_client *c)
 {
-	uint64_t *next_ns = &a->status_ns[ccs_mix(a->salt ^ c->uid) % CCS_AGENT_STATUS_USERS];
 	const uint64_t now_ns = ccs_agent_now(a);
 
-	if (c->standing != CCS_STANDING_ADMIN && now_ns < *next_ns)
+	if (c->standing != CCS_STANDING_ADMIN && now_ns < c->user->status_ns)
 		return false;
-	*next_ns = now_ns + CCS_AGENT_STATUS_NS;
+	c->user->status_ns = now_ns + CCS_AGENT_STATUS_NS;
 	return true;
 }
 

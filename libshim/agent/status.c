@@ -129,7 +129,7 @@ static void put_link(struct ccs_json *j, const struct ccs_port *port, uint64_t n
 	ccs_json_object(j, NULL);
 	ccs_json_str(j, "interface", port->name);
 	ccs_json_bool(j, "ingress", !port->publication);
-	ccs_json_num(j, "capacity", ccs_port_capacity(port));
+	ccs_json_num(j, "capacity", port->capacity);
 	ccs_json_uint(j, "bytes", port->record.tx_bytes);
 	ccs_json_uint(j, "queue_bytes", port->record.qlen_bytes);
 	put_age(j, "sampled_s", now_ns, port->sampled_ns);

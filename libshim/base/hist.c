@@ -2,11 +2,8 @@
 #include "base/hist.h"
 
 #include <math.h>
-#include <stdbool.h>
 
 #define SUB (1u << CCS_HIST_SUB_BITS)
-
-_Static_assert(sizeof(struct ccs_hist) <= 8192, "the histogram is meant to fit two pages");
 
 /* Values below 2*SUB have a bucket each; above, the bits after the leading one select it. */
 static unsigned bucket_of(uint64_t value)
@@ -30,29 +27,9 @@ static uint64_t value_of(unsigned bucket)
 	return ((uint64_t)(SUB + bucket % SUB) << shift) + (((uint64_t)1 << shift) >> 1);
 }
 
-/* Keeps the shape, and rare values stay counted. At most once in 2^31 records. */
-static void halve(struct ccs_hist *h)
-{
-	for (unsigned i = 0; i < CCS_HIST_BUCKETS; i++)
-		h->bucket[i] = h->bucket[i] / 2 + h->bucket[i] % 2;
-	h->halvings++;
-}
-
-/* After n halvings one record in 2^n is counted, so that old and new weigh the same. */
-static bool is_counted(const struct ccs_hist *h)
-{
-	return !(h->count & (((uint64_t)1 << h->halvings) - 1));
-}
-
 void ccs_hist_record(struct ccs_hist *h, uint64_t value)
 {
-	uint32_t *bucket = &h->bucket[bucket_of(value)];
-
-	if (is_counted(h)) {
-		if (*bucket == UINT32_MAX)
-			halve(h);
-		++*bucket;
-	}
+	h->bucket[bucket_of(value)]++;
 	if (!h->count || value < h->min)
 		h->min = value;
 	if (value > h->max)
@@ -61,18 +38,9 @@ void ccs_hist_record(struct ccs_hist *h, uint64_t value)
 	h->sum += (double)value;
 }
 
-static uint64_t total_weight(const struct ccs_hist *h)
-{
-	uint64_t sum = 0;
-
-	for (unsigned i = 0; i < CCS_HIST_BUCKETS; i++)
-		sum += h->bucket[i];
-	return sum;
-}
-
 uint64_t ccs_hist_percentile(const struct ccs_hist *h, double q)
 {
-	double rank = ceil(fmin(fmax(q, 0), 1) * (double)total_weight(h));
+	double rank = ceil(fmin(fmax(q, 0), 1) * (double)h->count);
 	uint64_t seen = 0, value;
 	unsigned i = 0;
 

@@ -15,8 +15,7 @@ struct ccs_hist {
 	uint64_t count;
 	uint64_t min, max;     /* exact; 0 while empty */
 	double sum;
-	uint32_t halvings;     /* how often all buckets were halved to keep one from overflowing */
-	uint32_t bucket[CCS_HIST_BUCKETS];
+	uint64_t bucket[CCS_HIST_BUCKETS];
 };
 
 void ccs_hist_record(struct ccs_hist *h, uint64_t value);

@@ -46,13 +46,11 @@ static void new_line(struct ccs_json *j)
 		fprintf(j->f, "\n%*s", 2 * (int)j->depth, "");
 }
 
-/* The comma, line break and key before a value; false if the value is too deep to write. */
-static bool begin_value(struct ccs_json *j, const char *key)
+/* The comma, line break and key before a value. */
+static void begin_value(struct ccs_json *j, const char *key)
 {
-	if (j->dropped)
-		return false;
 	if (!j->depth)
-		return true;
+		return;
 	if (j->has_items & level_bit(j))
 		putc(',', j->f);
 	j->has_items |= level_bit(j);
@@ -61,17 +59,11 @@ static bool begin_value(struct ccs_json *j, const char *key)
 		write_string(j->f, key ? key : "");
 		fputs(": ", j->f);
 	}
-	return true;
 }
 
 static void open_level(struct ccs_json *j, const char *key, bool array)
 {
-	if (j->depth == CCS_JSON_DEPTH) {
-		j->dropped++;
-		return;
-	}
-	if (!begin_value(j, key))
-		return;
+	begin_value(j, key);
 	putc(array ? '[' : '{', j->f);
 	j->depth++;
 	j->has_items &= ~level_bit(j);
@@ -102,10 +94,6 @@ void ccs_json_end(struct ccs_json *j)
 {
 	bool array, items;
 
-	if (j->dropped) {
-		j->dropped--;
-		return;
-	}
 	if (!j->depth)
 		return;
 	array = j->is_array & level_bit(j);
@@ -118,8 +106,7 @@ void ccs_json_end(struct ccs_json *j)
 
 void ccs_json_str(struct ccs_json *j, const char *key, const char *s)
 {
-	if (!begin_value(j, key))
-		return;
+	begin_value(j, key);
 	if (s)
 		write_string(j->f, s);
 	else
@@ -130,25 +117,25 @@ void ccs_json_num(struct ccs_json *j, const char *key, double v)
 {
 	char text[CCS_NUMBER_LEN];
 
-	if (begin_value(j, key))
-		fputs(isfinite(v) ? ccs_number_text(v, text, sizeof(text)) : "null", j->f);
+	begin_value(j, key);
+	fputs(isfinite(v) ? ccs_number_text(v, text, sizeof(text)) : "null", j->f);
 }
 
 void ccs_json_uint(struct ccs_json *j, const char *key, uint64_t v)
 {
-	if (begin_value(j, key))
-		fprintf(j->f, "%" PRIu64, v);
+	begin_value(j, key);
+	fprintf(j->f, "%" PRIu64, v);
 }
 
 void ccs_json_bool(struct ccs_json *j, const char *key, bool v)
 {
-	if (begin_value(j, key))
-		fputs(v ? "true" : "false", j->f);
+	begin_value(j, key);
+	fputs(v ? "true" : "false", j->f);
 }
 
 bool ccs_json_finish(struct ccs_json *j)
 {
-	while (j->depth || j->dropped)
+	while (j->depth)
 		ccs_json_end(j);
 	putc('\n', j->f);
 	return fflush(j->f) == 0 && !ferror(j->f);

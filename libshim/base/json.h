@@ -4,7 +4,7 @@
 /*
  * Writes JSON to a stdio stream. The key is for a member of an object and is ignored in an array
  * and at the top. The writer adds commas, line breaks and escapes; its output is valid UTF-8 JSON
- * whatever the strings contain.
+ * whatever the strings contain. Objects and arrays are nested at most 64 deep.
  *
  *	struct ccs_json j;
  *	ccs_json_start(&j, stdout);
@@ -16,11 +16,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define CCS_JSON_DEPTH 64 /* values nested deeper are left out */
-
 struct ccs_json {
 	FILE *f;
-	unsigned depth, dropped;
+	unsigned depth;
 	uint64_t is_array, has_items; /* a bit per level */
 	bool one_line;
 };

@@ -59,13 +59,18 @@ size_t ccs_cc_name_len(const char *text);
 
 /*
  * Parse "NAME[:param=value,...]" of a built-in algorithm. Values may have units (10g, 50us, 0.8).
- * Returns 0, or -1 with a complete sentence in err and spec unchanged.
+ * Returns 0, or -1 with a complete sentence in err, with a hint for a typing mistake, and spec
+ * unchanged.
  */
 int ccs_cc_parse(struct ccs_cc_spec *spec, const char *text, char *err, size_t errlen);
 
 /* The same for the text after the name, "" or ":param=value,...". */
 int ccs_cc_parse_params(struct ccs_cc_spec *spec, const struct ccs_cc_ops *ops, const char *text,
 			char *err, size_t errlen);
+
+/* Offer the names of an algorithm's parameters. */
+struct ccs_suggestion;
+void ccs_cc_offer_params(struct ccs_suggestion *near, const struct ccs_cc_ops *ops);
 
 /*
  * Set an enumerated parameter to a value unless the user gave one. False: the user did, or there

@@ -30,7 +30,5 @@ void ccs_filename_absolute(const char *name, char *out, size_t len);
  * FIFO without a peer is an error, or is empty, instead of a wait for one.
  */
 int ccs_open_path(const char *path, int flags);
-/* The same, for writing. */
-int ccs_filename_open(const char *name, int flags);
 
 #endif

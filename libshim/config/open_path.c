@@ -143,8 +143,3 @@ int ccs_open_path(const char *path, int flags)
 	}
 	return fd;
 }
-
-int ccs_filename_open(const char *name, int flags)
-{
-	return ccs_open_path(name, O_WRONLY | flags);
-}

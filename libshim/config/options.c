@@ -8,9 +8,8 @@
 #include "base/number.h"
 #include "base/suggest.h"
 #include "base/text.h"
-#include "base/thread.h"
 #include "base/units.h"
-#include "config/check_cc.h"
+#include "config/plugin.h"
 #include "config/filename.h"
 #include "feedback/ipc.h"
 
@@ -32,13 +31,6 @@ static int check_dscp(const char *text, char *err, size_t errlen)
 	if (ccs_dscp(text) >= 0 || strcmp(text, "keep") == 0)
 		return 0;
 	return ccs_refuse(err, errlen, "'%s' is neither keep nor a number from 0 to 63", text);
-}
-
-static int check_cpus(const char *text, char *err, size_t errlen)
-{
-	cpu_set_t cpus;
-
-	return ccs_cpus_parse(text, &cpus, err, errlen);
 }
 
 static int check_agent(const char *text, char *err, size_t errlen)
@@ -145,11 +137,6 @@ const struct ccs_opt ccs_opt_table[] = {
 		 "which the socket can be created. auto: not where ccshimd is installed, nor "
 		 "in a container, that is a PID namespace. None is started for cc=auto, "
 		 "which works without an agent." },
-	{ .name = "thread_cpus", .type = CCS_OPT_STRING, .def = "all", .check = check_cpus,
-	  AT(thread_cpus),
-	  .doc = "CPUs on which the shim's threads may run, as a list such as 0-3,8. They do "
-		 "not inherit the application's, nor its scheduling policy: a pinned thread "
-		 "that spins would keep them from running." },
 	{ .name = "fallback", .type = CCS_OPT_ENUM, .def = "auto", .choices = fallbacks,
 	  QP_AT(fallback),
 	  .doc = "Algorithm used while the feedback that cc needs is unavailable: timely "

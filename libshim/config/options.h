@@ -42,7 +42,6 @@ struct ccs_options {
 	char agent[108];        /* socket of the host agent; default CCS_IPC_SOCKET; or "off" */
 	bool hw_timestamps;     /* use timestamps of completions; default y */
 	int agent_thread;       /* run an agent if none answers and it is permitted; default auto */
-	char thread_cpus[256];  /* CPUs of the shim's threads; default "all" */
 	int fallback;           /* enum ccs_fallback; default auto */
 	char dscp[8];           /* of packets; default "keep": as the application requests */
 	int log_level;          /* enum ccs_log_level; default warn */

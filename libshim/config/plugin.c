@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Loads a plug-in. It runs in the process and is trusted, so only its user, or root, may have
+ * Loads plug-ins. A plug-in runs in the process and is trusted, so only its user, or root, may have
  * written it; the other checks only find mistakes.
  */
 #include "config/plugin.h"
@@ -12,6 +12,8 @@
 #include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/text.h"
 
 /* dlerror() without the leading file name, which the message has already. */
 static const char *linker_error(const char *path)
@@ -101,4 +103,72 @@ const struct ccs_cc_ops *ccs_plugin_load(const char *path, char *err, size_t err
 		return NULL;
 	}
 	return ops;
+}
+
+/* Not inlined: a thread that parses may have a small stack. */
+static __attribute__((noinline)) const struct ccs_cc_ops *
+load_plugin(const char *text, size_t len, char *err, size_t errlen)
+{
+	char path[512];
+
+	if (snprintf(path, sizeof(path), "%.*s", (int)len, text) < (int)sizeof(path))
+		return ccs_plugin_load(path, err, errlen);
+	ccs_refuse(err, errlen, "the algorithm's name is longer than %zu bytes", sizeof(path) - 1);
+	return NULL;
+}
+
+/* The index of the parameter whose name has `to` in place of `from` (min_rate, max_rate); -1
+ * if it does not exist. */
+static int find_partner(const struct ccs_cc_ops *ops, const char *name, const char *from, const char *to)
+{
+	const char *at = strstr(name, from);
+	char other[64];
+
+	if (!at)
+		return -1;
+	snprintf(other, sizeof(other), "%.*s%s%s", (int)(at - name), name, to, at + strlen(from));
+	return ccs_cc_find_param(ops, other);
+}
+
+/* A given minimum above its given maximum is a mistake for every algorithm. */
+static int check_pairs(const struct ccs_cc_spec *cc, char *err, size_t errlen)
+{
+	static const char *const pairs[][2] = { { "min", "max" }, { "low", "high" } };
+
+	for (unsigned i = 0; i < cc->ops->nparams; i++)
+		for (unsigned k = 0; k < sizeof(pairs) / sizeof(*pairs); k++) {
+			const char *name = cc->ops->params[i].name;
+			const int j = find_partner(cc->ops, name, pairs[k][0], pairs[k][1]);
+
+			if (j >= 0 && cc->given[i] > cc->given[j])
+				return ccs_refuse(err, errlen, "%s of %s is above %s; lower it",
+						  name, cc->ops->name, cc->ops->params[j].name);
+		}
+	return 0;
+}
+
+int ccs_spec_parse(struct ccs_cc_spec *spec, const char *text, char *err, size_t errlen)
+{
+	const size_t len = ccs_cc_name_len(text);
+	const struct ccs_cc_ops *ops;
+	struct ccs_cc_spec new;
+
+	if (ccs_cc_is_path(text)) {
+		ops = load_plugin(text, len, err, errlen);
+		if (!ops || ccs_cc_parse_params(&new, ops, text + len, err, errlen))
+			return -1;
+	} else if (ccs_cc_parse(&new, text, err, errlen)) {
+		return -1;
+	}
+	if (check_pairs(&new, err, errlen))
+		return -1;
+	*spec = new;
+	return 0;
+}
+
+int ccs_check_cc(const char *text, char *err, size_t errlen)
+{
+	struct ccs_cc_spec spec;
+
+	return ccs_cc_is_path(text) ? 0 : ccs_spec_parse(&spec, text, err, errlen);
 }

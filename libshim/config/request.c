@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/suggest.h"
 #include "base/text.h"
-#include "config/check_cc.h"
+#include "config/plugin.h"
 
 /* Parse the first line: the queue pairs that the request applies to. */
 static int parse_subject(struct ccs_request *r, char *line, char *err, size_t errlen)
@@ -94,7 +95,6 @@ static int set_param(char *cc, size_t size, const char *name, const char *value)
 	       (int)(size - had) ? 0 : -1;
 }
 
-/* Name is not an option or parameter (ops NULL: of any built-in algorithm). */
 static int refuse_unknown(const struct ccs_cc_ops *ops, const char *name, char *err, size_t errlen)
 {
 	struct ccs_suggestion near = ccs_suggest_for(name);
@@ -103,13 +103,9 @@ static int refuse_unknown(const struct ccs_cc_ops *ops, const char *name, char *
 	for (size_t i = 0; i < ccs_opt_count; i++)
 		if (ccs_opt_table[i].per_qp)
 			ccs_suggest_offer(&near, ccs_opt_table[i].name);
-	if (ops)
-		ccs_offer_params(&near, ops);
-	for (unsigned k = 0; !ops && ccs_cc_all[k]; k++)
-		ccs_offer_params(&near, ccs_cc_all[k]);
+	ccs_cc_offer_params(&near, ops);
 	return ccs_refuse(err, errlen, "'%.64s' is neither an option nor a parameter of %s%s", name,
-			  ops ? ops->name : "an algorithm",
-			  ccs_suggest_hint(&near, hint, sizeof(hint)));
+			  ops->name, ccs_suggest_hint(&near, hint, sizeof(hint)));
 }
 
 static int apply_param(struct ccs_options *o, const char *name, const char *value, char *err,
@@ -177,53 +173,6 @@ int ccs_request_apply(const struct ccs_request *r, struct ccs_options *o, char *
 		if (apply_one(o, r->setting[i].name, r->setting[i].value, err, errlen))
 			return -1;
 	return check_whole(o, err, errlen);
-}
-
-/* As the parameter of each algorithm that has it. */
-static int check_param(const char *name, const char *value, bool plugins, char *err, size_t errlen)
-{
-	bool known = false;
-
-	for (unsigned i = 0; ccs_cc_all[i]; i++) {
-		struct ccs_options o;
-
-		if (ccs_cc_find_param(ccs_cc_all[i], name) < 0)
-			continue;
-		known = true;
-		ccs_options_default(&o);
-		snprintf(o.cc, sizeof(o.cc), "%s", ccs_cc_all[i]->name);
-		if (apply_param(&o, name, value, err, errlen) == 0)
-			return 0;
-	}
-	if (plugins)
-		return 0;
-	return known ? -1 : refuse_unknown(NULL, name, err, errlen);
-}
-
-int ccs_request_check(const struct ccs_request *r, bool plugins, char *err, size_t errlen)
-{
-	bool cc_known = false, path = false;
-	struct ccs_options o;
-
-	ccs_options_default(&o);
-	for (unsigned i = 0; i < r->count; i++) {
-		const char *name = r->setting[i].name, *value = r->setting[i].value;
-		int rc = 0;
-
-		if (strcmp(name, "cc") == 0) {
-			cc_known = true;
-			path = ccs_cc_is_path(value);
-			if (path)
-				continue;
-		}
-		if (ccs_opt_find(name) || (cc_known && !path))
-			rc = apply_one(&o, name, value, err, errlen);
-		else if (!cc_known)
-			rc = check_param(name, value, plugins, err, errlen);
-		if (rc)
-			return -1;
-	}
-	return 0;
 }
 
 bool ccs_request_sets(const struct ccs_request *r, const struct ccs_opt *opt)

@@ -43,12 +43,6 @@ int ccs_request_parse(struct ccs_request *r, const char text[CCS_REQUEST_LEN], c
 int ccs_request_apply(const struct ccs_request *r, struct ccs_options *o, char *err,
 		      size_t errlen);
 
-/*
- * Check what no process could accept: a setting that does not exist, or a wrong value. plugins: the
- * parameters may be those of a plug-in. 0, or -1 with a sentence in err.
- */
-int ccs_request_check(const struct ccs_request *r, bool plugins, char *err, size_t errlen);
-
 /* Whether the request sets that option, directly or through a parameter of cc. */
 bool ccs_request_sets(const struct ccs_request *r, const struct ccs_opt *opt);
 

@@ -54,18 +54,4 @@ struct ccs_interval ccs_headroom_solve_t0(const struct ccs_headroom_row *row, do
 /* The intersection; empty if !(above < most). */
 struct ccs_interval ccs_interval_common(struct ccs_interval a, struct ccs_interval b);
 
-/*
- * The worst case of 802.1Qbb: two of the largest frames, the PAUSE frame, the cable both ways, two
- * interface delays and the peer's response. Bits; NAN: the delays of this rate are not in the
- * table.
- */
-double ccs_headroom_standard_bits(double rate_bps, double cable_us, double frame_bytes);
-
-/* A switch vendor's published headroom at 100 Gb/s, for comparison. */
-struct ccs_headroom_published {
-	double metres, bytes, cell_bytes;
-};
-extern const struct ccs_headroom_published ccs_headroom_sonic_100g[];
-extern const unsigned ccs_headroom_sonic_100g_rows;
-
 #endif

@@ -10,7 +10,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "feedback/int_header.h"
 #include "feedback/ipc.h"
 
 #define API __attribute__((visibility("default")))
@@ -148,34 +147,6 @@ API int ccs_feed_link(struct ccs_feed *h, const struct ccs_feed_link *link)
 	memcpy(m.from, link->from, sizeof(m.from));
 	memcpy(m.to, link->to, sizeof(m.to));
 	return request(h, &m, sizeof(m));
-}
-
-_Static_assert(sizeof(struct ccs_int_link) <= 8 * sizeof(uint64_t), "it fits the caller's state");
-
-API int ccs_feed_int(uint64_t state[8], uint32_t name, const uint64_t rates[16], uint64_t word,
-		      uint64_t arrived_ns, struct ccs_feed_link *link)
-{
-	struct ccs_int_link l;
-	struct ccs_record r;
-
-	memcpy(&l, state, sizeof(l));
-	l.name = name;
-	if (!rates[word >> 60]) {
-		errno = EINVAL;
-		return -1;
-	}
-	if (!ccs_int_follow(&l, rates, word, arrived_ns, &r)) {
-		errno = EAGAIN;
-		return -1;
-	}
-	memcpy(state, &l, sizeof(l));
-	link->link = r.link;
-	link->ts_ns = r.ts_ns;
-	link->tx_bytes = r.tx_bytes;
-	link->qlen_bytes = r.qlen_bytes;
-	link->capacity = r.capacity;
-	link->covers_ns = 0;
-	return 0;
 }
 
 API void ccs_feed_close(struct ccs_feed *h)

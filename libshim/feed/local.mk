@@ -3,11 +3,7 @@
 # soname from libtool's commands, for the preload's sake: current - age stands here again.
 lib_LTLIBRARIES = libccshim_feed.la
 libccshim_feed_la_SOURCES = \
-	libshim/feed/feed.c \
-	libshim/feedback/int_header.c \
-	libshim/feedback/int_header.h \
-	libshim/feedback/record.c \
-	libshim/feedback/record.h
+	libshim/feed/feed.c
 libccshim_feed_la_CFLAGS = $(AM_CFLAGS)
 libccshim_feed_la_LDFLAGS = -version-info 0:0:0 -no-undefined -Wl,-soname,libccshim_feed.so.0 \
 	-Wl,--version-script=$(top_srcdir)/libshim/feed/libccshim_feed.map

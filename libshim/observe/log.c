@@ -71,7 +71,7 @@ static bool stderr_is_ours(void)
  * was kept open, and its number would be reused. */
 static int open_file(void)
 {
-	return ccs_filename_open(log_path, O_APPEND | O_CREAT);
+	return ccs_open_path(log_path, O_WRONLY | O_APPEND | O_CREAT);
 }
 
 /* False if the file cannot be written any more; if it cannot be opened, the line goes to stderr. */

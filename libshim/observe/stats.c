@@ -137,11 +137,10 @@ static void fill_names(struct ccs_stats_header *h)
 	COPY(h->container, job->container);
 }
 
-static void fill_header(struct ccs_stats_header *h, const struct ccs_stats_header *about)
+static void fill_header(struct ccs_stats_header *h, ccs_stats_describe *describe)
 {
 	struct ccs_stats_identity self;
 
-	*h = *about;
 	ccs_stats_identify(getpid(), &self);
 	h->major = CCS_STATS_MAJOR;
 	h->minor = CCS_STATS_MINOR;
@@ -155,6 +154,7 @@ static void fill_header(struct ccs_stats_header *h, const struct ccs_stats_heade
 	h->created_ns = ccs_clock_ns(CLOCK_MONOTONIC);
 	h->created_unix_ns = ccs_clock_ns(CLOCK_REALTIME);
 	fill_names(h);
+	describe(h);
 	__atomic_store_n(&h->magic, CCS_STATS_MAGIC, __ATOMIC_RELEASE);
 }
 
@@ -193,7 +193,7 @@ static struct ccs_stats_header *map_header_in_dir(void)
 	return h;
 }
 
-bool ccs_stats_open(const struct ccs_stats_header *about)
+bool ccs_stats_open(ccs_stats_describe *describe)
 {
 	struct ccs_stats_header *h;
 	struct ccs_write_guard guard;
@@ -206,7 +206,7 @@ bool ccs_stats_open(const struct ccs_stats_header *about)
 	h = stats.unused ? map_header_in_dir() : NULL;
 	ccs_write_guard_end(&guard);
 	if (h) {
-		fill_header(h, about);
+		fill_header(h, describe);
 		atomic_store_explicit(&stats.header, h, memory_order_release);
 	} else {
 		warn("'ccshim stat' and 'ccshim set' cannot access this process. Name another "

@@ -9,9 +9,10 @@
 
 #include <ccshim/stats.h>
 
-/* Create the file. *about gives mode, cc, missing_feedback and the names in uncontrolled; the
- * rest is filled in. Call it once; false: it could not be created. */
-bool ccs_stats_open(const struct ccs_stats_header *about);
+/* Create the file. describe() sets mode, cc, missing_feedback and the names in uncontrolled of its
+ * header, which is all zero before. Call it once; false: it could not be created. */
+typedef void ccs_stats_describe(struct ccs_stats_header *h);
+bool ccs_stats_open(ccs_stats_describe *describe);
 
 /* The mapped file, or NULL. From any thread; not in a forked child. */
 struct ccs_stats_header *ccs_stats_file(void);

@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/address.h"
-#include "base/keep_open.h"
 #include "base/os.h"
 #include "base/thread.h"
 #include "config/filename.h"
@@ -127,7 +127,7 @@ static bool is_empty(void)
  * was kept open, and its number would be reused. */
 static int open_file(int flags)
 {
-	return ccs_filename_open(trace.path, O_APPEND | flags);
+	return ccs_open_path(trace.path, O_WRONLY | O_APPEND | flags);
 }
 
 static int write_all(int fd, const char *buf, size_t len)
@@ -243,29 +243,33 @@ static void *trace_thread(void *arg)
 	return NULL;
 }
 
+/* A file that no other process writes to is truncated. */
+static int truncate_file(int fd, int locked)
+{
+	if (flock(locked, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+		return 0;
+	return ftruncate(fd, 0) && errno != EINVAL ? errno : 0; /* EINVAL: no regular file */
+}
+
 /*
- * A file that no other process writes to is truncated. It stays open for its lock, which other
- * processes test, and so that readers of a pipe see one end.
+ * The file has a lock to the end of the process, which other processes test. A mapping keeps the
+ * lock, not a descriptor: the application may need all descriptors. A pipe has no mapping, and its
+ * descriptor stays open, so that its reader sees one end.
  */
 static int create_file(void)
 {
-	const int fd = open_file(O_CREAT);
-	int error;
+	const int fd = open_file(O_CREAT), to_map = fd < 0 ? -1 : ccs_open_path(trace.path, O_RDONLY);
+	void *map = to_map < 0 ? MAP_FAILED : mmap(NULL, 1, PROT_NONE, MAP_SHARED, to_map, 0);
+	const int locked = map == MAP_FAILED ? fd : to_map;
+	const int error = fd < 0 ? errno : truncate_file(fd, locked);
 
-	if (fd < 0)
-		return errno;
-	if ((flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) && ftruncate(fd, 0) &&
-	    errno != EINVAL) { /* EINVAL: no regular file */
-		error = errno;
-		close(fd);
-		return error;
-	}
-	flock(fd, LOCK_SH | LOCK_NB);
-	error = ccs_keep_open(fd);
-	if (error)
-		ccs_log(CCS_LOG_WARN, "trace %s: %s; it takes one descriptor of the application's limit",
-			trace.path, strerror(error));
-	return 0;
+	flock(locked, LOCK_SH | LOCK_NB);
+	if (map != MAP_FAILED)
+		madvise(map, 1, MADV_DONTFORK);
+	if (map != MAP_FAILED || error)
+		ccs_close(fd);
+	ccs_close(to_map);
+	return error;
 }
 
 static int create_file_and_ring(const char *file)

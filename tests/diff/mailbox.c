@@ -13,6 +13,7 @@
 
 static struct ccs_stats_mailbox *box;
 static bool used;
+static uint64_t asked;                    /* the generation of the last request */
 
 /* As `ccshim set` does: one that sends requests to all processes must not write into ours. */
 static void lock_file(const char *path)
@@ -49,8 +50,14 @@ bool mailbox_open(void)
 void mailbox_put(const char *text)
 {
 	snprintf(box->request, sizeof(box->request), "%s", text);
-	box->request_gen |= 1;
+	asked = __atomic_load_n(&box->request_gen, __ATOMIC_RELAXED) | 1;
+	__atomic_store_n(&box->request_gen, asked, __ATOMIC_RELEASE);
 	used = true;
+}
+
+bool mailbox_answered(void)
+{
+	return __atomic_load_n(&box->answer_gen, __ATOMIC_ACQUIRE) == asked + 1;
 }
 
 /* The setting of the process, or the default. */

@@ -8,6 +8,7 @@
 bool mailbox_open(void);
 /* Submit a request, which the next poll applies; it replaces a request that was not applied yet. */
 void mailbox_put(const char *text);
+bool mailbox_answered(void);
 /* Restore the initial settings for QPs that are connected later. Returns false if refused. */
 bool mailbox_reset(void (*poll)(void));
 

@@ -66,6 +66,7 @@ void violation(const struct end *e, const char *fmt, ...)
 
 int untouched(const char *call, int rc)
 {
+	w.set_errno = errno != UNTOUCHED;
 	/* a refusal may set errno to the code that it returns */
 	if (errno != UNTOUCHED && !(rc && errno == abs(rc)))
 		violation(NULL, "errno is %d after %s", errno, call);

@@ -71,6 +71,7 @@ struct world {
 	unsigned early;                  /* SENDs that completed before their receive */
 	struct end end[ENDS];
 	bool held, sig_all, new_posts, atomics, hung;
+	bool set_errno;                  /* the last checked call has changed errno */
 	uint8_t reads;
 	struct text violations;
 	FILE *trace;                     /* readable trace of the steps, or NULL */

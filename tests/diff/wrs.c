@@ -227,7 +227,7 @@ void list_submit(struct end *e, struct list *l, bool builders)
 	explain(e, l, builders);
 	rc = list_post(e, l, builders, &bad);
 	trace_step("  -> %d, %d", rc, bad);
-	append(&e->calls, "post %u: %d %d\n", l->n, rc, bad);
+	append(&e->calls, "post %u: %d %d%s\n", l->n, rc, bad, w.set_errno ? " errno" : "");
 	list_account(e, l, rc ? bad < 0 ? 0 : (unsigned)bad : l->n);
 	memset(l, 0xa5, sizeof(*l)); /* overwrite the list: the shim must not depend on it */
 }

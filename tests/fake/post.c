@@ -140,6 +140,7 @@ int fake_post_send(struct ibv_qp *ib, struct ibv_send_wr *wr, struct ibv_send_wr
 {
 	struct fake_qp *qp = qp_of(ib);
 	int rc = 0, doorbell = 0;
+	bool injected = false;
 
 	if (fake_profile()->clears_bad_wr) {
 		if (bad)
@@ -153,6 +154,7 @@ int fake_post_send(struct ibv_qp *ib, struct ibv_send_wr *wr, struct ibv_send_wr
 		doorbell = fake_profile()->not_rts;
 	for (; wr; wr = wr->next) {
 		rc = qp->ib.state == IBV_QPS_ERR ? 0 : fake_fault(FAULT_POST);
+		injected |= rc != 0;
 		if (rc && fake_fault_bad() == FAKE_BAD_NULL) {
 			doorbell = rc; /* detected only when all are in the ring */
 			rc = 0;
@@ -174,7 +176,7 @@ int fake_post_send(struct ibv_qp *ib, struct ibv_send_wr *wr, struct ibv_send_wr
 	if (fake_is_rxe())
 		pthread_testcancel(); /* the doorbell is a system call on this device */
 	rc = rc && !fake_profile()->keeps_early ? rc : doorbell ? doorbell : rc;
-	if (rc)
+	if (doorbell || injected)
 		errno = abs(rc); /* some devices' doorbells are system calls */
 	return rc;
 }

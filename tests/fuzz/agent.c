@@ -140,7 +140,7 @@ static void count(const struct world *w, uint64_t bytes)
 
 static void open_world(struct world *w)
 {
-	static const struct ccs_agent_capacity capacity[] = { { "lo", 0 } };
+	static const struct ccs_agent_capacity capacity[] = { { "lo", 1e9 } };
 	static const char *const own[] = { "127.0.0.1" }, *const switches[] = { "127.0.0.4" };
 	struct ccs_agent_config config = ccs_agent_defaults();
 	char err[512];

@@ -9,7 +9,6 @@
 #include "config/plugin.h"
 #include "config/request.h"
 #include "config/rules.h"
-#include "feedback/int_header.h"
 #include "feedback/wire.h"
 #include "tools/ccshim/stat/stat.h"
 #include "tools/ccshimd/auth.h"
@@ -34,22 +33,7 @@ static void check_same_again(const struct ccs_wire_message *m)
 	FUZZ_CHECK(ccs_wire_encode(&again, other) == len && memcmp(data, other, len) == 0);
 }
 
-static void follow_int(const uint8_t *bytes, size_t len)
-{
-	static const uint64_t rates[16] = { 25000000000, 50000000000, 100000000000 };
-	struct ccs_int_link link = { .name = 1 };
-	uint64_t word[2], arrived_ns = 0;
-	struct ccs_record r;
-
-	for (size_t at = 1; at + sizeof(word) <= len; at += sizeof(word)) {
-		memcpy(word, bytes + at, sizeof(word));
-		arrived_ns += word[1] >> 36;
-		if (ccs_int_follow(&link, rates, word[0], arrived_ns, &r))
-			FUZZ_CHECK(r.capacity && r.link);
-	}
-}
-
-/* A body of ECHO, RECORDS or ADVICE after a valid header, and words of INT. */
+/* A body of ECHO, RECORDS or ADVICE after a valid header. */
 static void fuzz_records(const uint8_t *bytes, size_t len)
 {
 	static const uint8_t types[] = { CCS_WIRE_ECHO, CCS_WIRE_RECORDS, CCS_WIRE_ADVICE };
@@ -58,7 +42,6 @@ static void fuzz_records(const uint8_t *bytes, size_t len)
 
 	if (len < 1)
 		return;
-	follow_int(bytes, len);
 	data[4] = CCS_WIRE_VERSION;
 	data[5] = types[bytes[0] % 3];
 	len -= 1;
@@ -168,7 +151,6 @@ static void fuzz_set_request(const uint8_t *bytes, size_t len)
 	FUZZ_CHECK(r.count <= CCS_REQUEST_MAX);
 	ccs_options_default(&o);
 	ccs_request_apply(&r, &o, err, sizeof(err));
-	ccs_request_check(&r, len % 2, err, sizeof(err));
 }
 
 /* -- keys ------------------------------------------------------------------------------- */

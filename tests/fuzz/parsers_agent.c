@@ -13,6 +13,7 @@
 
 #include "agent/flows.h"
 #include "agent/host/core.h"
+#include "agent/host/users.h"
 #include "agent/net/hello_limit.h"
 #include "agent/net/peers.h"
 #include "agent/net/udp.h"
@@ -93,6 +94,7 @@ static void open_agent(void)
 	a->epoll = a->stop.fd = a->netlink.fd = -1;
 	a->listener.source.fd = a->listener.lock = a->refused.fd = -1;
 	a->client = calloc(CCS_AGENT_CLIENTS, sizeof(*a->client));
+	a->user = calloc(CCS_AGENT_USERS, sizeof(*a->user));
 	for (unsigned i = 0; i < CCS_AGENT_CLIENTS; i++)
 		a->client[i].source.fd = -1;
 	FUZZ_CHECK(!ccs_peers_open(a, ccs_subscribers_remove_peer) && !ccs_np_open(a) &&
@@ -119,10 +121,13 @@ static void reset(void)
 	free(agent->relayed);
 	FUZZ_CHECK(!ccs_relay_open(agent, err, sizeof(err)));
 	memset(&agent->totals, 0, sizeof(agent->totals));
+	memset(agent->user, 0, CCS_AGENT_USERS * sizeof(*agent->user));
 	for (unsigned i = 0; i < CLIENTS; i++) {
 		struct ccs_client *c = &agent->client[i];
 
 		c->uid = i;
+		c->user = ccs_user_of(agent, i);
+		c->user->clients = 1;
 		c->shm = i < 2 ? region : NULL;
 		c->shm_fd = region_fd;
 		c->punched = false;

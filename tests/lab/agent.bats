@@ -71,7 +71,7 @@ quiet() { cat out/*.err; ! grep . out/*.err; }
 # As if each had a kernel of its own. Host 1 does not send, and no process there is served.
 @test "one agent at the receiver, another one at the senders" {
   # shellcheck disable=SC2016
-  in_lab 'agent receiver --address 10.9.0.1 --interface h_1
+  in_lab 'agent receiver --address 10.9.0.1
     receiver=$pid
     agent senders --address 10.9.0.2 --address 10.9.0.3 --address 10.9.0.4 --address 10.9.0.5
     CCSHIM_AGENT=/run/senders.sock bench

@@ -24,12 +24,3 @@ setup_file() {
   jq -e '(.refused | add) == 0 and .send_failed == 0 and .samples_late == 0' \
     "$BATS_TEST_TMPDIR/status.json"
 }
-
-# Once there was a queue for two spans of 50 ms; the interface itself claims 10 Gb/s.
-@test "a receiver measures the capacity of a shaped link" {
-  "$lab" --engine uml --timeout 1200 --hosts 6 --rate 200mbit --queue 2mb --priority \
-    --ecn 20kb:80kb:1 --out "$BATS_TEST_TMPDIR" -- \
-    "$top_srcdir/tests/lab/telemetry.sh" "$(realpath "$top_builddir")" 500 4
-  jq -e '.links[] | select(.interface == "h_1") | .capacity > 194e6 and .capacity < 202e6' \
-    "$BATS_TEST_TMPDIR/status.json"
-}

@@ -14,14 +14,12 @@ hosts=/run/hosts.sock switch=/run/switch.sock
 
 ready "$switch" at "$LAB_SWITCH_NS" --no-capture \
   --publish "$LAB_SWITCH_PORT,to=10.9.0.1,from=10.9.0.0/24"
-capacity=(--no-capture --capacity "h_1=$LAB_RATE_BPS") tclass=0
-[[ -z $LAB_ECN ]] || capacity=(--capacity h_1=learn) tclass=2
-ready "$hosts" --switch "$LAB_SWITCH_ADDRESS" "${capacity[@]}"
+ready "$hosts" --switch "$LAB_SWITCH_ADDRESS" --no-capture --capacity "h_1=$LAB_RATE_BPS"
 flows=()
 for ((i = 2; i < senders + 2; i++)); do
   flows+=("10.9.0.$i" 10.9.0.1)
 done
-"$build/bench/ccbench/ccbench" incast --senders "$senders" --tclass "$tclass" -D 300ms >"$LAB_OUT/bench" 2>&1 &
+"$build/bench/ccbench/ccbench" incast --senders "$senders" -D 300ms >"$LAB_OUT/bench" 2>&1 &
 "$build/tests/lab/telemetry" "$hosts" "$ms" 1000 h_1 "$LAB_SWITCH_PORT" "${flows[@]}" \
   >"$LAB_OUT/watch"
 "$build/tools/ccshimd/ccshimd" --status --socket "$hosts" >"$LAB_OUT/status.json"

@@ -76,7 +76,7 @@ stop() {
 	refused "$ccshimd" --port 0
 	said "--port 0: expected a whole number from 1 to 65535"
 	refused "$ccshimd" --capacity eth0
-	said "--capacity eth0: expected INTERFACE=RATE or INTERFACE=learn"
+	said "--capacity eth0: expected INTERFACE=RATE"
 	refused "$ccshimd" --capacity =25g
 	refused "$ccshimd" --capacity eth0=0
 	refused "$ccshimd" --publish ,to=10.0.0.0/8

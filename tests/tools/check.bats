@@ -103,6 +103,7 @@ judged() {
 	done <<-END
 		prlimit --memlock=unlimited /bin/ls
 		ip netns exec true /bin/ls
+		ip vrf exec true /bin/ls
 		perf stat -e true /bin/ls
 		gdb -q --args /bin/ls
 		faketime -f true /bin/ls
@@ -139,6 +140,158 @@ judged() {
 	no_line warn verbs
 }
 
+# A program that uses verbs, and writes whether the library is loaded to the file `loaded`.
+make_app() {
+	command -v cc > /dev/null || skip "no compiler"
+	cat > app.c <<-END
+		#include <stdio.h>
+		#include <string.h>
+		int ibv_fork_init(void);
+		int main(int argc, char **argv)
+		{
+			char line[4096];
+			const char *loaded = "no";
+			FILE *maps = fopen("/proc/self/maps", "r"), *file = fopen("$PWD/loaded", "w");
+
+			while (fgets(line, sizeof(line), maps))
+				if (strstr(line, "$(basename "$CCSHIM_LIB")"))
+					loaded = "yes";
+			fputs(loaded, file);
+			return argc > 100 ? ibv_fork_init() : 0;
+		}
+	END
+	cc app.c -o app -libverbs
+	printf '#!/bin/sh\nexec "$@"\n' > through
+	printf '#!/usr/bin/env -S nice -n 1 %s\n' "$PWD/app" > splits
+	printf '#!/usr/bin/env -S -i %s\n' "$PWD/app" > clears
+	chmod +x through splits clears
+}
+
+# truthful WORD COMMAND: check has that result, run warns of all but ok, and the program that starts in the
+# end has the library if the result is ok, and not if it is fail. What does not start without ccshim is not
+# started with it.
+truthful() {
+	local word=$1 loaded=none
+	run2 eval "$ccshim check --root '$root' $2"
+	grep -E "^$word +command +(a script, run by )?(\./app|$PWD/app)" <<< "$output" || { echo "$2: $output"; return 1; }
+	run2 eval "$ccshim run --dry-run $2"
+	if [ "$word" = ok ]; then
+		[ -z "$errors" ] || { echo "$2: $errors"; return 1; }
+	else
+		[[ $errors == *warning* ]] || { echo "$2: no warning"; return 1; }
+	fi
+	! ldd "$CCSHIM_LIB" | grep -q 'lib[at]san' || return 0 # gdb and others do not start with it
+	rm -f loaded
+	run2 eval "$2" < /dev/null
+	[ -e loaded ] || { echo "# not started here: $2: $errors"; return 0; }
+	rm loaded
+	run2 eval "$ccshim run -q $2" < /dev/null
+	[ ! -e loaded ] || loaded=$(cat loaded)
+	[[ $word:$loaded =~ ^(ok:yes|fail:no|warn:.*)$ ]] || { echo "$2: $word, $loaded: $errors"; return 1; }
+}
+
+@test "check tells the truth about what starts a program, and run says the same" {
+	make_root
+	make_app
+	while read -r word program command; do
+		[ -z "$word" ] || ! command -v "$program" > /dev/null || truthful "$word" "$program $command"
+	done <<-'END'
+		ok env -S "A=1 ./app"
+		ok env -vS "nice -n 1" ./app
+		ok env --split-string="nice -n 1 ./app"
+		ok env --unset HOME ./app
+		ok env -i LD_PRELOAD="$CCSHIM_LIB" LD_LIBRARY_PATH=/ccshim ./app
+		fail env -S "-i ./app"
+		fail env -S "-u LD_PRELOAD" ./app
+		fail env --unset LD_PRELOAD ./app
+		fail env --unse=LD_PRELOAD ./app
+		fail env --ignore-env ./app
+		fail env LD_PRELOAD= ./app
+		fail setpriv --reset-env ./app
+		fail setpriv --reset-e ./app
+		warn unshare -R / $PWD/app
+		warn unshare --root=/ $PWD/app
+		ok unshare --mount ./app
+		ok setpriv --no-new-privs ./app
+		ok sh -c "exec ./app"
+		ok sh -eu -c "echo; nice ./app x"
+		ok sh -c 'ulimit -c 0; exec "$@"' sh ./app
+		ok bash -eo pipefail -c ./app
+		ok bash --rcfile /dev/null -c ./app
+		ok bash ./through ./app
+		fail sh -c "if true; then env -u LD_PRELOAD ./app; fi"
+		warn sh -c "unset LD_PRELOAD; ./app"
+		warn sh -c "LD_PRELOAD= ./app"
+		warn bash -c "exec -c ./app"
+		ok ./through ./app
+		ok ./through nice ./app
+		fail ./through env -i ./app
+		ok ./splits x
+		fail ./clears x
+		ok xargs -n 1 ./app
+		fail find . -name app.c -exec env -i ./app ";"
+		ok find . -name app.c -exec ./app ";"
+		ok script -qc "./app x" /dev/null
+		fail script -qc "env -i ./app" /dev/null
+		ok flock locked -c "./app; true"
+		ok choom -n 0 ./app
+		ok linux64 ./app
+		ok stdbuf --output=L ./app
+		ok timeout -k 1 -s TERM 100 ./app
+		ok setsid --wait ./app
+		ok start-stop-daemon --start --exec $PWD/app
+		ok dbus-run-session -- ./app
+		ok capsh -- -c ./app
+		ok gdb -batch -ex run ./app
+		warn gdb -batch -ex "set exec-wrapper env -u LD_PRELOAD" -ex run --args ./app
+		warn strace -E LD_PRELOAD -o /dev/null ./app
+		ok strace -f -o /dev/null ./app
+		ok perf stat --event task-clock -o /dev/null ./app
+		warn memusage ./app
+		warn chroot / $PWD/app
+		ok mpirun --allow-run-as-root --oversubscribe -np 1 -x LD_PRELOAD ./app
+		warn mpirun --allow-run-as-root --oversubscribe -np 1 -x LD_PRELOAD= ./app
+	END
+	truthful "$([ "$(id -u)" = 0 ] && echo warn || echo fail)" "su -c ./app" # it is setuid
+	for name in srun bwrap gosu sbatch; do ln -sf "$(type -P true)" "$name"; done
+	PATH=$PWD:$PATH
+	judged fail "./app: srun removes LD_PRELOAD" srun -n 1 --export=NONE ./app
+	judged ok "./app, dynamically linked, started by srun" srun --export=ALL,A=1 ./app
+	for name in bwrap gosu sbatch; do
+		judged warn "cannot tell: $name starts programs " $name x ./app
+	done
+}
+
+@test "ccshim run after a program that removes LD_PRELOAD controls the program" {
+	make_root
+	make_app
+	truthful ok "env -i CCSHIM_LIB=$CCSHIM_LIB $ccshim run ./app"
+	truthful ok "sh -c 'unset LD_PRELOAD; exec $ccshim run -- ./app'"
+	truthful warn "sh -c 'unset LD_PRELOAD; $ccshim stat; ./app'"
+}
+
+@test "a program that gains privileges and starts another removes LD_PRELOAD" {
+	[ "$(id -u)" = 0 ] || skip "needs root"
+	make_root
+	make_app
+	cp "$(type -P nice)" nice
+	chown nobody nice
+	chmod u+s nice
+	judged fail "./app: nice gains privileges, which removes LD_PRELOAD" ./nice ./app
+}
+
+@test "programs that do not start others are judged themselves" {
+	make_root
+	make_app
+	judged ok "./app, dynamically linked" ./app ./through env -i ./app
+	no_line '.*started by'
+	judged ok "/true, dynamically linked" true
+	judged ok "a script, run by " ./through -x
+	yes ./app | head -n 3000 > many
+	mapfile -t many < many
+	judged ok "./app, dynamically linked, started by through" ./through "${many[@]}"
+}
+
 @test "a program of musl, or with MemorySanitizer, fails, and run agrees" {
 	make_root
 	echo 'int main(void) { return 0; }' > main.c
@@ -160,6 +313,18 @@ judged() {
 	line fail verbs "copy contains a copy of libibverbs"
 	run2 $ccshim run ./copy
 	said "warning: ./copy will not be controlled: it contains a copy of libibverbs"
+	for options in -q --adapt --dry-run; do
+		run2 $ccshim run $options nice ./copy
+		said "warning: ./copy will not be controlled: it contains a copy of libibverbs"
+	done
+	printf 'const char *s = "libibverbs: Warning"; int f(void) { return !s; }\n' > f.c
+	gcc -shared -fPIC f.c -o libf.so
+	printf 'int f(void); int main(void) { return f(); }\n' > main.c
+	gcc main.c -o linked -L. -lf -Wl,-rpath,"$PWD"
+	checks 1 ./linked
+	line fail verbs "libf.so contains a copy of libibverbs"
+	run2 $ccshim run ./linked
+	said "warning: ./linked will not be controlled: libf.so contains a copy of libibverbs"
 }
 
 @test "devices without queue pairs of type RC are not usable" {
@@ -278,6 +443,21 @@ judged() {
 	printf '[app "true"]\nmode = observe\n' > x.conf
 	CCSHIM_CONFIG=$PWD/x.conf checks 0 true
 	line ok config "mode=observe"
+}
+
+@test "the sections of the program apply, not those of what starts it" {
+	make_root
+	printf '[app "true"]\nmode = observe\n[app "nice"]\nmode = of\n' > x.conf
+	export CCSHIM_CONFIG=$PWD/x.conf
+	checks 1 nice -n 1 true
+	sed -i '$d' x.conf
+	checks 0 nice -n 1 true
+	line ok config "mode=observe"
+	printf '[app "true"]\nsplit_imm = y\nsplit = n\n' > x.conf
+	refused $ccshim run nice -n 1 true
+	said "split_imm"
+	run2 $ccshim run nice -n 1 ls
+	[ "$status" -eq 0 ]
 }
 
 @test "missing feedback is reported" {

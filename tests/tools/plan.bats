@@ -65,16 +65,13 @@ types() {
 
 @test "headroom: the two ports of UCloud's article" {
 	plan headroom --rate 100g --cable 100m --json
-	is '[.cells, .bytes, .standard_cells]' '[408,104448,1036]'
+	is '[.cells, .bytes]' '[408,104448]'
 	is '.terms_ns | keys' '["tm1","tm2","tr1","tr2"]'
 	is '.total_ns - ([.terms_ns[]] | add) | fabs < 1e-6' true
-	is '[.published[].cells]' '[796,854,1292]'
 	plan headroom --rate 25g --cable 15m --json
-	is '[.cells, .bytes, .standard_cells]' '[98,25088,306]'
+	is '[.cells, .bytes]' '[98,25088]'
 	plan headroom
-	printed "802.1Qbb, worst case      1036 cells; 39 % of that is planned here"
-	plan headroom --rate 40g --json
-	is .standard_cells null
+	printed "This is the least; real switches get a margin."
 }
 
 @test "headroom: no constant gives both of the article's values, a frame at each end does" {

@@ -176,6 +176,8 @@ load tools.bash
 	run2 $ccshim run ./other
 	[ "$status" -eq 127 ]
 	said "./other: its dynamic linker /no/such/ld.so.1 does not exist"
+	run2 $ccshim check nice ./other
+	printed "./other: its dynamic linker /no/such/ld.so.1 does not exist"
 }
 
 @test "a missing library is reported with status 125" {

@@ -264,6 +264,21 @@ void rig_set_standing(struct rig *r, int host, enum ccs_standing standing)
 		r->agent[host]->client[i].standing = standing;
 }
 
+void rig_set_user(struct ccs_agent *a, struct ccs_client *c, uid_t uid)
+{
+	struct ccs_user *to = ccs_user_of(a, uid), *from = c->user;
+
+	c->uid = uid;
+	if (!from || to == from)
+		return;
+	c->user = to;
+	from->clients--;
+	to->clients++;
+	a->flows.users += (c->flows && !to->flows) - (c->flows && from->flows == c->flows);
+	from->flows -= c->flows;
+	to->flows += c->flows;
+}
+
 void rig_hang_up(struct rig_client *c)
 {
 	close(c->fd);

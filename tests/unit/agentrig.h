@@ -10,6 +10,7 @@
 
 #include "agent/host/core.h"
 #include "agent/host/priv.h"
+#include "agent/host/users.h"
 #include "agent/loop.h"
 
 enum { RIG_HOSTS = 2 };
@@ -51,6 +52,8 @@ struct rig_client rig_client(struct rig *r, int host);
 void rig_hang_up(struct rig_client *c);
 /* Set the standing of the host's clients, which depends on the test's capabilities otherwise. */
 void rig_set_standing(struct rig *r, int host, enum ccs_standing standing);
+/* The client is of that user from now on, with its flows. */
+void rig_set_user(struct ccs_agent *a, struct ccs_client *c, uid_t uid);
 /* A valid, sealed region. */
 int rig_region(struct ccs_shm **page);
 /*

@@ -23,6 +23,7 @@ noinst_HEADERS += \
 if HAVE_CMOCKA
 unit_programs = \
 	tests/unit/test_advice \
+	tests/unit/test_agent_budgets \
 	tests/unit/test_agent_claims \
 	tests/unit/test_agent_client \
 	tests/unit/test_agent_clients \

@@ -196,7 +196,7 @@ static void set_user(struct rig *r, const struct rig_client *c, uid_t uid)
 		struct ccs_client *of = &r->agent[RP]->client[i];
 
 		if (of->shm && of->shm->heartbeat_ns == UINT64_MAX) {
-			of->uid = uid;
+			rig_set_user(r->agent[RP], of, uid);
 			of->standing = uid ? CCS_STANDING_USER : CCS_STANDING_ADMIN;
 		}
 	}
@@ -461,7 +461,6 @@ static void status_requests_of_a_user_are_limited(void **state)
 	struct rig *r = *state;
 	struct rig_client c = rig_client(r, RP), d = rig_client(r, RP), e = rig_client(r, RP);
 
-	r->agent[RP]->salt = 1; /* their hashes differ */
 	set_user(r, &c, USER);
 	set_user(r, &d, USER);
 	set_user(r, &e, OTHER);

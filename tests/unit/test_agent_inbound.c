@@ -155,20 +155,12 @@ static void answers_to_other_queue_pairs_are_no_cnps(void **state)
 
 static void the_slot_states_whether_marks_are_seen(void **state)
 {
-	static const char *const other[] = { "eth9" };
 	struct rig *r = *state;
 	struct rig_client c = rig_client(r, READER);
 
 	assert_int_equal(rig_add(r, &c, READER, 1, 0), 0);
 	assert_int_equal(c.shm->slot[0].inbound_flags, 0);
 	rig_hang_up(&c);
-	r->agent[READER]->config.interfaces = other;
-	r->agent[READER]->config.ninterfaces = 1;
-	c = open_reader(r);
-	assert_int_equal(rig_add(r, &c, READER, 1, 0), 0);
-	assert_int_equal(c.shm->slot[0].inbound_flags, 0);
-	close_reader(r, &c);
-	r->agent[READER]->config.ninterfaces = 0;
 }
 
 /* -- telemetry ---------------------------------------------------------------------- */

@@ -90,7 +90,7 @@ static void a_high_slot_takes_no_more_memory_than_a_low_one(void **state)
 static void set_user(struct rig *r, uid_t uid)
 {
 	for (unsigned i = 0; i < CCS_AGENT_CLIENTS; i++)
-		r->agent[RP]->client[i].uid = uid;
+		rig_set_user(r->agent[RP], &r->agent[RP]->client[i], uid);
 	for (unsigned i = 0; i < CCS_AGENT_CLIENTS; i++)
 		r->agent[RP]->client[i].standing = uid ? CCS_STANDING_USER : CCS_STANDING_ADMIN;
 }
@@ -153,7 +153,7 @@ static void flows_of_a_user_leave_some_for_others(void **state)
 	}
 	assert_int_equal(add_flow(r, &c[CLIENTS], n), ENOSPC);
 	assert_non_null(strstr(r->said, "user 4242"));
-	r->agent[RP]->client[CCS_AGENT_CLIENTS - 1 - CLIENTS].uid = 4243; /* the last client's */
+	rig_set_user(r->agent[RP], &r->agent[RP]->client[CCS_AGENT_CLIENTS - 1 - CLIENTS], 4243);
 	assert_int_equal(add_flow(r, &c[CLIENTS], n), 0);
 	for (unsigned i = 0; i <= CLIENTS; i++)
 		rig_hang_up(&c[i]);

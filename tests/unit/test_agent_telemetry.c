@@ -268,10 +268,10 @@ static void idle_flows_of_a_user_do_not_delay_the_telemetry_of_others(void **sta
 	enum { IDLE = 20000 };
 	struct rig *r = *state;
 	struct rig_client many = rig_client(r, RP), one = rig_client(r, RP);
-	const struct ccs_agent *rp = r->agent[RP];
+	struct ccs_agent *rp = r->agent[RP];
 
-	r->agent[RP]->client[CCS_AGENT_CLIENTS - 1].uid = 4242; /* the first client's */
-	r->agent[RP]->client[CCS_AGENT_CLIENTS - 2].uid = 4243;
+	rig_set_user(rp, &rp->client[CCS_AGENT_CLIENTS - 1], 4242); /* the first client */
+	rig_set_user(rp, &rp->client[CCS_AGENT_CLIENTS - 2], 4243);
 	for (unsigned i = 0; i < IDLE; i++) {
 		const struct ccs_ipc_add m = rig_flow(r, RP, 1 + i, i);
 		struct ccs_ipc_result result;

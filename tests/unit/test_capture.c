@@ -174,47 +174,6 @@ static void a_burst_beyond_the_ring(void **state)
 	assert_non_null(strstr(r->said, "CE-marked packets arrive faster"));
 }
 
-static void only_that_interface(void **state)
-{
-	static const char *const none = "none0", *const lo = "lo";
-	struct rig *r = *state;
-	char err[512];
-
-	rig_stop(r, NP);
-	r->config[NP].ninterfaces = 1;
-	r->config[NP].interfaces = &none;
-	assert_null(ccs_agent_open(&r->config[NP], err, sizeof(err)));
-	assert_int_equal(errno, ENODEV);
-	assert_non_null(strstr(err, "none0"));
-	r->config[NP].interfaces = &lo;
-	rig_start(r, NP);
-	send_v4(r, NP, ROCE, CE, NULL, sizeof(write_to_201));
-	rig_settle(r);
-	assert_int_equal(r->agent[NP]->totals.ce, 1);
-}
-
-/* An agent that it was told to does not spin, and watches again. */
-static void an_interface_that_goes_down_and_up(void **state)
-{
-	static const char *const lo = "lo";
-	struct rig *r = *state;
-	struct epoll_event e;
-
-	rig_stop(r, NP);
-	r->config[NP].ninterfaces = 1;
-	r->config[NP].interfaces = &lo;
-	rig_start(r, NP);
-	set_loopback(0);
-	ccs_agent_turn(r->agent[NP], 0);
-	assert_int_equal(epoll_wait(r->agent[NP]->epoll, &e, 1, 0), 0);
-	assert_non_null(strstr(r->said, "lo until it comes back"));
-	set_loopback(IFF_UP | IFF_RUNNING);
-	rig_pass(r, 200);
-	send_v4(r, NP, ROCE, CE, NULL, sizeof(write_to_201));
-	rig_settle(r);
-	assert_int_equal(r->agent[NP]->totals.ce, 1);
-}
-
 /* Packet sockets of this network namespace, but for the first line. */
 static int packet_sockets(void)
 {
@@ -266,8 +225,6 @@ int main(void)
 		TEST(what_is_no_mark),
 		TEST(marks_by_ipv6),
 		TEST(a_burst_beyond_the_ring),
-		TEST(only_that_interface),
-		TEST(an_interface_that_goes_down_and_up),
 		TEST(a_child_keeps_no_ring),
 	};
 

@@ -15,7 +15,6 @@
 #include <linux/rtnetlink.h>
 
 #include "agent/host/qdisc.h"
-#include "agent/telemetry/capacity.h"
 #include "agent/telemetry/ingress.h"
 #include "base/sysfs.h"
 #include "seed.h"
@@ -239,67 +238,6 @@ static void strange_answers_are_no_counters(void **state)
 	}
 }
 
-/* Now, and what it counts, each span. */
-static bool run_for(struct ccs_capacity *c, uint64_t *now, uint64_t *bytes, double rate,
-		    uint64_t ns, bool queued)
-{
-	bool changed = false;
-
-	for (uint64_t t = 0; t < ns; t += 1000000) {
-		*now += 1000000;
-		*bytes += (uint64_t)(rate / 8e3);
-		changed |= ccs_capacity_feed(c, *now, *bytes, queued);
-	}
-	return changed;
-}
-
-#define S UINT64_C(1000000000)
-
-static void capacity_is_learnt_under_a_queue(void **state)
-{
-	uint64_t now = 1, bytes = 0;
-	struct ccs_capacity c = { 0 };
-
-	assert_false(run_for(&c, &now, &bytes, 150e6, 30 * S, false));
-	assert_true(c.learnt == 0);
-	assert_true(run_for(&c, &now, &bytes, 200e6, S / 2, true));
-	assert_float_equal(c.learnt, 200e6, 2e6);
-	/* Slower senders, or as good as the same: no other link. */
-	assert_false(run_for(&c, &now, &bytes, 190e6, 60 * S, false));
-	assert_false(run_for(&c, &now, &bytes, 200.5e6, S, true));
-	assert_true(run_for(&c, &now, &bytes, 400e6, S / 2, true));
-	assert_float_equal(c.learnt, 400e6, 4e6);
-}
-
-static void slower_links_are_believed_in_time(void **state)
-{
-	uint64_t now = 1, bytes = 0;
-	struct ccs_capacity c = { 0 };
-
-	run_for(&c, &now, &bytes, 400e6, 11 * S, true);
-	assert_false(run_for(&c, &now, &bytes, 100e6, 8 * S, true));
-	assert_true(run_for(&c, &now, &bytes, 100e6, 13 * S, true));
-	assert_float_equal(c.learnt, 100e6, 1e6);
-}
-
-/* A queue that begins within a span gives no utilisation for the whole span. */
-static void one_span_is_no_evidence(void **state)
-{
-	uint64_t now = 1, bytes = 0;
-	struct ccs_capacity c = { 0 };
-
-	for (unsigned i = 0; i < 100; i++) {
-		run_for(&c, &now, &bytes, 20e6, 60 * S / 1000, true);
-		run_for(&c, &now, &bytes, 20e6, 200 * S / 1000, false);
-	}
-	assert_true(c.learnt == 0 || c.learnt <= 20.2e6);
-	c = (struct ccs_capacity){ 0 };
-	run_for(&c, &now, &bytes, 20e6, 49 * S / 1000, true);
-	assert_true(c.learnt == 0);
-	bytes = 0; /* the counter starts over */
-	assert_false(ccs_capacity_feed(&c, now, bytes, true));
-}
-
 static int make_root(void **state)
 {
 	return mkdtemp(root) ? 0 : -1;
@@ -318,9 +256,6 @@ int main(void)
 		cmocka_unit_test(root_qdisc_is_asked_for),
 		cmocka_unit_test(rates_are_tbfs_only_and_may_be_large),
 		cmocka_unit_test(strange_answers_are_no_counters),
-		cmocka_unit_test(capacity_is_learnt_under_a_queue),
-		cmocka_unit_test(slower_links_are_believed_in_time),
-		cmocka_unit_test(one_span_is_no_evidence),
 	};
 
 	return cmocka_run_group_tests_name("links", tests, make_root, remove_root);

@@ -284,43 +284,11 @@ static void a_link_is_sent(void **state)
 	assert_memory_equal(a.record.to, link.to, 16);
 }
 
-/* Rate 2, time, bytes and queue as the record encodes them. */
-static uint64_t word_of(uint64_t ts, uint64_t bytes, uint64_t queue)
-{
-	return UINT64_C(2) << 60 | (ts & 0xffffff) << 36 | (bytes & 0xfffff) << 16 | queue;
-}
-
-static void a_packets_telemetry_becomes_a_link(void **state)
-{
-	const uint64_t rates[16] = { [2] = UINT64_C(100000000000) };
-	struct ccs_feed_link link = { .hop = 3 };
-	uint64_t link_state[8] = { 0 }, ts, tx;
-
-	assert_int_equal(ccs_feed_int(link_state, 9, rates, word_of(0xfffff0, 0xffffe, 2), 1000,
-				       &link), 0);
-	ts = link.ts_ns;
-	tx = link.tx_bytes;
-	assert_int_equal(link.capacity, 100000000000);
-	assert_int_equal(link.qlen_bytes, 160);
-	/* Time and bytes wrap. */
-	assert_int_equal(ccs_feed_int(link_state, 9, rates, word_of(0xfffff0 + 1000, 0xffffe + 8, 0),
-				       2000, &link), 0);
-	assert_int_equal(link.ts_ns - ts, 1000);
-	assert_int_equal(link.tx_bytes - tx, 8 * 128);
-	assert_int_equal(link.hop, 3);
-	assert_int_equal(ccs_feed_int(link_state, 9, rates, word_of(0xfffff0 + 1000, 0xffffe + 8, 0),
-				       2100, &link), -1);
-	assert_int_equal(errno, EAGAIN);
-	assert_int_equal(ccs_feed_int(link_state, 9, rates, 0, 3000, &link), -1);
-	assert_int_equal(errno, EINVAL);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cnp_is_delivered),
 		cmocka_unit_test(a_link_is_sent),
-		cmocka_unit_test(a_packets_telemetry_becomes_a_link),
 		cmocka_unit_test(the_agents_error_is_errno),
 		cmocka_unit_test(another_version_is_refused),
 		cmocka_unit_test(an_agent_may_be_started_again),

@@ -178,6 +178,7 @@ static void open_agent(unsigned host)
 	a->epoll = a->stop.fd = a->netlink.fd = -1;
 	a->listener.source.fd = a->listener.lock = a->refused.fd = -1;
 	a->client = calloc(CCS_AGENT_CLIENTS, sizeof(*a->client));
+	a->user = calloc(CCS_AGENT_USERS, sizeof(*a->user));
 	for (unsigned i = 0; i < CCS_AGENT_CLIENTS; i++)
 		a->client[i].source.fd = -1;
 	assert_int_equal(ccs_peers_open(a, ccs_subscribers_remove_peer), 0);
@@ -198,7 +199,10 @@ static void add_flow(struct ccs_client *c)
 
 	memcpy(m.local_gid, ends.local.b, 16);
 	memcpy(m.peer_gid, ends.remote.b, 16);
-	*c = (struct ccs_client){ .source.fd = -1, .hello_done = true, .shm = region, .shm_fd = region_fd };
+	*c = (struct ccs_client){
+		.source.fd = -1, .user = agent[RP]->user, .hello_done = true, .shm = region,
+		.shm_fd = region_fd,
+	};
 	c->paths = calloc(CCS_SHM_PATHS, sizeof(*c->paths));
 	assert_int_equal(ccs_agent_flow_add(agent[RP], c, &m), 0);
 }

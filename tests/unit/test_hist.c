@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The histogram: its percentiles against sorted values, and halving when full. */
+/* The histogram: its percentiles against sorted values. */
 #include "test.h"
 
 #include <math.h>
@@ -93,30 +93,6 @@ static void quantiles_out_of_range_are_clamped(void **state)
 	assert_int_equal(ccs_hist_percentile(&h, NAN), 1000);
 }
 
-/* A bucket at its end: the shape stays, nothing wraps, the count stays exact. */
-static void a_full_bucket_halves_all_buckets(void **state)
-{
-	struct ccs_hist h = { 0 };
-
-	ccs_hist_record(&h, 10);
-	ccs_hist_record(&h, 20);
-	h.bucket[10] = UINT32_MAX;
-	h.bucket[20] = UINT32_MAX / 2;
-	h.count = (uint64_t)UINT32_MAX + UINT32_MAX / 2;
-	for (unsigned i = 0; i < 4; i++)
-		ccs_hist_record(&h, 10);
-	assert_int_equal(h.halvings, 1);
-	assert_true(h.bucket[10] > UINT32_MAX / 2 && h.bucket[20] > UINT32_MAX / 4);
-	assert_int_equal(ccs_hist_percentile(&h, 0.6), 10);
-	assert_int_equal(ccs_hist_percentile(&h, 0.7), 20);
-	assert_true(h.count == (uint64_t)UINT32_MAX + UINT32_MAX / 2 + 4);
-
-	/* Later records weigh as much as the halved ones. */
-	for (unsigned i = 0; i < 1000; i++)
-		ccs_hist_record(&h, 30);
-	assert_int_equal(h.bucket[30], 500);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -125,7 +101,6 @@ int main(void)
 		cmocka_unit_test(percentiles_are_within_1_6_percent),
 		cmocka_unit_test(edges_of_the_range),
 		cmocka_unit_test(quantiles_out_of_range_are_clamped),
-		cmocka_unit_test(a_full_bucket_halves_all_buckets),
 	};
 
 	return cmocka_run_group_tests_name("hist", tests, NULL, NULL);

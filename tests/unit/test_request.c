@@ -136,50 +136,6 @@ static void invalid_settings_are_reported(void **state)
 	}
 }
 
-static int check(const char *text, bool plugins)
-{
-	struct ccs_request r;
-	char full[256];
-
-	snprintf(full, sizeof(full), "all\n%s\n", text);
-	assert_int_equal(parse(&r, full), 0);
-	return ccs_request_check(&r, plugins, err, sizeof(err));
-}
-
-static const struct { const char *asked, *part; } unacceptable[] = {
-	{ "bogus=1", "'bogus' is neither an option nor a parameter of an algorithm" },
-	{ "max_rat=1g", "an algorithm; did you mean 'max_rate'?" },
-	{ "max_rate=1g\nmode=of", "did you mean 'off'?" },
-	{ "report=/tmp/x", "report applies to the whole process" },
-	{ "cc=timly", "did you mean 'timely'?" },
-	{ "cc=swift\nt_low=9us", "'t_low' is neither an option nor a parameter of swift" },
-	{ "beta=2000", "beta" },
-	{ "beta=0.1,alpha=1", "has a comma" },
-	{ "cc=/tmp/mine.so\nmax_rate=fast", "'fast' is not a rate" },
-};
-
-static void what_no_process_could_accept_is_found_without_one(void **state)
-{
-	for (size_t i = 0; i < sizeof(unacceptable) / sizeof(*unacceptable); i++)
-		if (!check(unacceptable[i].asked, false) || !strstr(err, unacceptable[i].part))
-			fail_msg("%s: %s", unacceptable[i].asked, err);
-}
-
-/* The algorithm, a plug-in and other settings are the process's. */
-static void what_depends_on_the_process_is_left_to_it(void **state)
-{
-	static const char *const accepted[] = {
-		"", "beta=0.5", "t_low=9us", "max_inflight=4k", "split_imm=y", "cc=/tmp/mine.so\nbogus=1",
-		"cc=dcqcn\nrate_ai=40m", "cc=auto" };
-
-	for (size_t i = 0; i < sizeof(accepted) / sizeof(*accepted); i++)
-		if (check(accepted[i], false))
-			fail_msg("%s: %s", accepted[i], err);
-	assert_int_equal(check("bogus=1", true), 0);
-	assert_int_equal(check("beta=2000", true), 0);
-	assert_int_equal(check("cc=swift\nbogus=1", true), -1);
-}
-
 static void request_knows_which_options_it_sets(void **state)
 {
 	struct ccs_request r;
@@ -240,8 +196,6 @@ int main(void)
 		cmocka_unit_test(malformed_requests_are_reported),
 		cmocka_unit_test(parameters_are_set_in_the_current_algorithm),
 		cmocka_unit_test(invalid_settings_are_reported),
-		cmocka_unit_test(what_no_process_could_accept_is_found_without_one),
-		cmocka_unit_test(what_depends_on_the_process_is_left_to_it),
 		cmocka_unit_test(request_knows_which_options_it_sets),
 		cmocka_unit_test(random_requests_are_refused_or_valid),
 	};

@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ccshim set --all, of processes whose owners do what they can to delay it. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "test.h"
 
+#include "base/clock.h"
+#include "observe/stats_dir.h"
+#include "tools/common/seconds.h"
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/ccshim/set_all.h"
 #include "tools/ccshim/stat/stat.h"
@@ -99,12 +107,82 @@ static void nothing_is_sent_to_either_of_two_files(void **state)
 			    "/tmp/forged; remove the wrong one\n");
 }
 
+/* -- a process that accepts the request and never answers, in virtual time --------------- */
+
+static struct ccs_stats_header *accepting; /* NULL: real time */
+static unsigned pauses;
+static int results;
+
+int stat_open(const struct stat_process *p, int flags)
+{
+	return open(p->file, flags | O_CLOEXEC);
+}
+
+double seconds_now(clockid_t clock)
+{
+	return accepting ? pauses / 500.0 : (double)ccs_clock_ns(clock) / 1e9;
+}
+
+/* Each pause is 2 ms. */
+int nanosleep(const struct timespec *t, struct timespec *left)
+{
+	if (!accepting)
+		return (int)syscall(SYS_nanosleep, t, left);
+	accepting->mailbox.request_gen += accepting->mailbox.request_gen & 1;
+	if (++pauses < 5000)
+		return 0;
+	set_report(results, 0, EXIT_FAILED, "it waits longer than 10 s");
+	_exit(0);
+}
+
+static void send_in_virtual_time(const struct set_request *request, const struct stat_process *const *p,
+				 size_t n, int out)
+{
+	const int fd = open(p[0]->file, O_RDWR);
+
+	results = out;
+	accepting = mmap(NULL, sizeof(*accepting), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	set_send(request, p, n, out);
+}
+
+static void a_process_that_accepts_and_never_answers_does_not_delay_the_end(void **state)
+{
+	const struct set_request request = { .text = "all\nmode=off\n", .timeout_us = 2e6, .stays = true };
+	struct ccs_stats_header h = {
+		.magic = CCS_STATS_MAGIC, .major = CCS_STATS_MAJOR, .pid = (uint64_t)getpid(),
+	};
+	struct stat_snapshot s = processes(1);
+	struct ccs_stats_identity id;
+	struct stat st;
+	int fd;
+
+	assert_int_equal(ccs_stats_identify(getpid(), &id), 0);
+	h.start_ticks = id.start_ticks;
+	h.exec_mark = id.exec_mark;
+	strcpy(process->file, "/tmp/ccshim-test-XXXXXX");
+	fd = mkstemp(process->file);
+	assert_int_equal(write(fd, &h, sizeof(h)), sizeof(h));
+	assert_int_equal(fstat(fd, &st), 0);
+	process->h.pid = h.pid;
+	process->h.start_ticks = h.start_ticks;
+	process->h.exec_mark = h.exec_mark;
+	process->owner = st.st_uid;
+	process->dev = st.st_dev;
+	process->ino = st.st_ino;
+	*said = '\0';
+	assert_int_equal(set_all(&s, &request, send_in_virtual_time, print), EXIT_FAILED);
+	assert_non_null(strstr(said, "accepted the request but has not answered within 2 s"));
+	unlink(process->file);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_request_that_its_user_stops_does_not_delay_the_others),
 		cmocka_unit_test(answers_do_not_control_the_terminal),
 		cmocka_unit_test(nothing_is_sent_to_either_of_two_files),
+		cmocka_unit_test(a_process_that_accepts_and_never_answers_does_not_delay_the_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

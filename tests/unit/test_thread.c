@@ -4,8 +4,8 @@
 
 #include <errno.h>
 #include <fenv.h>
+#include <sched.h>
 #include <signal.h>
-#include <string.h>
 
 #include "base/thread.h"
 
@@ -38,31 +38,6 @@ static struct seen seen_by_thread(void)
 	return s;
 }
 
-static void refuses(const char *text)
-{
-	cpu_set_t cpus;
-	char err[100] = "";
-
-	assert_int_equal(ccs_cpus_parse(text, &cpus, err, sizeof(err)), -1);
-	assert_non_null(strstr(err, "neither all nor a list of CPUs"));
-}
-
-static void lists_of_cpus_are_parsed(void **state)
-{
-	cpu_set_t cpus;
-	char err[100];
-
-	assert_int_equal(ccs_cpus_parse("0-3,8", &cpus, err, sizeof(err)), 0);
-	assert_int_equal(CPU_COUNT(&cpus), 5);
-	assert_true(CPU_ISSET(3, &cpus) && CPU_ISSET(8, &cpus));
-	assert_int_equal(ccs_cpus_parse("1023", &cpus, err, sizeof(err)), 0);
-	assert_int_equal(ccs_cpus_parse("all", &cpus, err, sizeof(err)), 0);
-	assert_true(CPU_ISSET(0, &cpus));
-	for (const char *const *bad = (const char *const[]){ "", ",", "1,", "-1", "3-1", "1-", "x",
-							     "1024", "0-3;8", " 1", NULL }; *bad; bad++)
-		refuses(*bad);
-}
-
 /* The mask of the creating thread is one CPU; its policy a real-time one if that is permitted. */
 static void a_thread_does_not_inherit_cpus_policy_signals_and_traps(void **state)
 {
@@ -89,32 +64,10 @@ static void a_thread_does_not_inherit_cpus_policy_signals_and_traps(void **state
 	assert_true(sigismember(&s.blocked, SIGTERM) && sigismember(&s.blocked, SIGUSR1));
 }
 
-static void threads_run_on_the_cpus_that_were_set(void **state)
-{
-	cpu_set_t all, one;
-	struct seen s;
-	char err[100];
-
-	sched_getaffinity(0, sizeof(all), &all);
-	if (!CPU_ISSET(0, &all))
-		skip();
-	assert_int_equal(ccs_cpus_parse("0", &one, err, sizeof(err)), 0);
-	ccs_thread_set_cpus(&one);
-	s = seen_by_thread();
-	assert_true(CPU_EQUAL(&s.cpus, &one));
-	CPU_ZERO(&one);
-	CPU_SET(1023, &one); /* no such CPU: as the process's own */
-	ccs_thread_set_cpus(&one);
-	s = seen_by_thread();
-	assert_true(CPU_EQUAL(&s.cpus, &all));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lists_of_cpus_are_parsed),
 		cmocka_unit_test(a_thread_does_not_inherit_cpus_policy_signals_and_traps),
-		cmocka_unit_test(threads_run_on_the_cpus_that_were_set),
 	};
 
 	return cmocka_run_group_tests_name("thread", tests, NULL, NULL);

@@ -2,6 +2,7 @@
 /*
  * Libraries that programs preload beside the shim; matrix.bats compiles each, and says which:
  * DLSYM, which defines dlsym(), as limiters of GPUs do: RTLD_NEXT is relative to it;
+ * LOADER, which defines dlopen() and dl_iterate_phdr(), whose list it keeps from the first call on;
  * CLOCK, whose clock stops, jumps or runs backwards, as FOREIGN_CLOCK says;
  * ENDING, whose functions fail before its constructor and after its destructor;
  * VERBS, another shim, with libibverbs by RTLD_NEXT, or by dlopen() if FOREIGN_VERBS is set;
@@ -35,6 +36,40 @@ void *dlsym(void *handle, const char *name)
 	if (!real)
 		*(void **)&real = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
 	return real(handle, name);
+}
+#endif
+
+#ifdef LOADER
+typedef int visit_object(struct dl_phdr_info *info, size_t size, void *arg);
+
+static struct dl_phdr_info objects[256];
+static int nobjects;
+
+static int keep(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	(void)size, (void)arg;
+	objects[nobjects++] = *info;
+	return nobjects == 256;
+}
+
+int dl_iterate_phdr(visit_object *visit, void *arg)
+{
+	int (*real)(visit_object *, void *), rc = 0;
+
+	*(void **)&real = dlsym(RTLD_NEXT, "dl_iterate_phdr");
+	if (!nobjects)
+		real(keep, NULL);
+	for (int i = 0; i < nobjects && !rc; i++)
+		rc = visit(&objects[i], sizeof(objects[i]), arg);
+	return rc;
+}
+
+void *dlopen(const char *name, int flags)
+{
+	void *(*real)(const char *, int);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "dlopen");
+	return real(name, flags);
 }
 #endif
 

@@ -58,6 +58,7 @@ check_PROGRAMS += \
 tests_verbs_test_linger_LDFLAGS = -rdynamic
 tests_verbs_test_numbers_LDFLAGS = -rdynamic
 tests_verbs_test_set_request_LDFLAGS = -rdynamic
+tests_verbs_test_threads_mixed_SOURCES = tests/verbs/test_threads_mixed.c tests/diff/mailbox.c tests/diff/mailbox.h
 
 check_LTLIBRARIES += tests/verbs/windowed.la
 tests_verbs_windowed_la_SOURCES = tests/verbs/windowed.c

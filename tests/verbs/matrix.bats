@@ -19,13 +19,15 @@ setup_file() {
 	export dir=$BATS_FILE_TMPDIR
 	build plain gcc
 	build asan gcc -fsanitize=address
+	build asan-static gcc -fsanitize=address -static-libasan
+	build lsan gcc -fsanitize=leak
 	build tsan gcc -fsanitize=thread
 	build ubsan gcc -fsanitize=undefined
 	build msan clang -fsanitize=memory
 	build clang-asan clang -fsanitize=address
 	build clang-asan-shared clang -fsanitize=address -shared-libasan \
 		-Wl,-rpath,"$(dirname "$(clang -print-file-name=libclang_rt.asan-x86_64.so)")"
-	for way in DLSYM CLOCK ENDING VERBS AUDIT; do
+	for way in DLSYM LOADER CLOCK ENDING VERBS AUDIT; do
 		gcc -w -shared -fPIC "-D$way" "$top_srcdir/tests/verbs/foreign.c" -o "$dir/$way.so"
 	done
 	printf '#include <stdio.h>\nint main(void) { puts("done"); return 3; }\n' > "$dir/musl.c"
@@ -110,6 +112,8 @@ settings=() refusal='' by_library='' expected=controlled
 
 @test "a program without any" { program plain; }
 @test "gcc's AddressSanitizer" { program asan; }
+@test "gcc's AddressSanitizer, linked statically" { program asan-static; }
+@test "LeakSanitizer" { program lsan; }
 @test "clang's AddressSanitizer" { program clang-asan; }
 @test "clang's AddressSanitizer in a shared library" { program clang-asan-shared; }
 @test "ThreadSanitizer" { program tsan; }
@@ -142,6 +146,12 @@ settings=() refusal='' by_library='' expected=controlled
 }
 
 @test "a library that defines dlsym()" { program plain "$dir/DLSYM.so"; }
+
+@test "a library that defines dlopen() and dl_iterate_phdr()" {
+	program plain "$dir/LOADER.so"
+	settings=(FOREIGN_VERBS=libibverbs.so.1)
+	program plain "$dir/LOADER.so:$dir/VERBS.so"
+}
 
 @test "a library that fails before its constructor and after its destructor" {
 	settings=(CCSHIM_LINGER=10s) # for the pacer thread's turn, on a busy machine

@@ -345,6 +345,13 @@ slow() {
 	[ "$(tail -1 found)" = ccshim ]
 }
 
+@test "no script of the page makes markup of text" {
+	local made
+	made=$(grep -En 'innerHTML|outerHTML|insertAdjacentHTML|document\.write|srcdoc|DOMParser|eval\(|Function\(' \
+		"$top_srcdir"/tools/ccshim/serve/*.js "$top_srcdir"/tools/ccshim/serve/*.html || true)
+	[ -z "$made" ] || { echo "$made"; return 1; }
+}
+
 @test "the page changes settings with --control only" {
 	local script="Object.assign(document.getElementById('set').elements.pid, {value: '1x'}),
 		Object.assign(document.getElementById('set').elements.settings, {value: 'max_rate=1g'}),

@@ -260,21 +260,6 @@ alone() {
 	[[ $output == "ccshim set: process $$ belongs to another user; changing its settings requires that user or root" ]]
 }
 
-@test "a setting that no process would accept is refused without one, too" {
-	bats_require_minimum_version 1.5.0
-	[ "$EUID" -eq 0 ] && unshare -m true 2> /dev/null || skip "not root, or no mount namespaces"
-	for subject in "-p 1" --all "--all --new --peer 10.0.0.0/8"; do
-		# shellcheck disable=SC2086 # words
-		wrong() { run -2 alone set $subject max_rate=1g "$@"; }
-		wrong bogus=1
-		[[ $output == "ccshim set: 'bogus' is neither an option nor a parameter of an algorithm" ]]
-		wrong mode=of
-		[[ $output == "ccshim set: mode: 'of' is not one of off|observe|enforce; did you mean 'off'?" ]]
-		wrong report=/tmp/x
-		[[ $output == *"report applies to the whole process and cannot be changed while it runs" ]]
-	done
-}
-
 @test "a request to every process reaches those that poll later, too" {
 	bats_require_minimum_version 1.5.0
 	[ "$EUID" -eq 0 ] && unshare -m true 2> /dev/null || skip "not root, or no mount namespaces"

@@ -232,6 +232,38 @@ static void a_second_attempt_to_create_a_qp_leaves_errno_unchanged(void **state)
 	close_all(&r);
 }
 
+/*
+ * Before RTS librxe queues WRs, and its doorbell, a system call, fails each time, also when the queue
+ * is full. Other refusals come from the library, which leaves errno.
+ */
+static void a_refused_post_leaves_the_errno_of_the_device(void **state)
+{
+	const char *profile = getenv("FAKERDMA_PROFILE");
+	const bool rxe = profile && strcmp(profile, "rxe") == 0;
+	struct rig r;
+	int rc = 0;
+
+	rig_open(&r, (struct rig_conf){ 0 });
+	fake_hold(true);
+	for (unsigned i = 0; i < 200 && !rc; i++) {
+		errno = MARK;
+		rc = rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, 64, 0);
+		assert_int_equal(errno, MARK);
+	}
+	assert_int_equal(rc, ENOMEM);
+	fake_hold(false);
+	assert_int_equal(rig_state(r.a, IBV_QPS_RESET), 0);
+	assert_int_equal(modify(r.a, (struct ibv_qp_attr){ .qp_state = IBV_QPS_INIT, .port_num = 1 },
+				IBV_QP_PORT | IBV_QP_PKEY_INDEX | IBV_QP_ACCESS_FLAGS), 0);
+	for (unsigned i = 0; i < 200; i++) {
+		errno = MARK;
+		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, 64, 0), rxe ? EINVAL : ENOMEM);
+		assert_int_equal(errno, rxe ? EINVAL : MARK);
+	}
+	assert_int_equal(rig_state(r.a, IBV_QPS_RESET), 0);
+	rig_close(&r);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct rig_mode modes[] = {
@@ -241,6 +273,10 @@ int main(int argc, char **argv)
 		{ "open", { "CCSHIM_CC=none", "CCSHIM_SEGMENT=1m", "CCSHIM_MAX_INFLIGHT=16m" } },
 		{ "gated", { "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_MAX_INFLIGHT=4k",
 			     "CCSHIM_BASE_RTT=20us" } },
+		{ "rxe-bare", { "RIG_BARE=1", "FAKERDMA_PROFILE=rxe" } },
+		{ "rxe", { "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_MAX_INFLIGHT=4k",
+			   "CCSHIM_BASE_RTT=20us", "FAKERDMA_PROFILE=rxe" } },
+		{ "rxe-observe", { "CCSHIM_MODE=observe", "FAKERDMA_PROFILE=rxe" } },
 		/*
 		 * In this directory no agent can create its socket; as root it would, and leave
 		 * it there.
@@ -253,6 +289,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(successful_verbs_leave_errno_unchanged),
 		cmocka_unit_test(successful_extended_verbs_leave_errno_unchanged),
 		cmocka_unit_test(a_second_attempt_to_create_a_qp_leaves_errno_unchanged),
+		cmocka_unit_test(a_refused_post_leaves_the_errno_of_the_device),
 	};
 
 	return rig_run_in(argc, argv, "errno", modes, sizeof(modes) / sizeof(*modes), tests,

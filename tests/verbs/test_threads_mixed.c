@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Eight threads share CQs of each kind: they post by both interfaces, poll by both, request and
- * read events, resize, query, fail, reset and destroy. Mainly for the thread sanitizer; no
- * completion of a QP that lives is lost without it either.
+ * read events, resize, query, fail, reset and destroy, while another thread changes settings as
+ * `ccshim set` does. Mainly for the thread sanitizer; no completion of a QP that lives is lost
+ * without it either.
  */
 #include "rig.h"
 
@@ -10,6 +11,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "../diff/mailbox.h"
 #include "../unit/seed.h"
 
 enum { THREADS = 8, ROUNDS = 40, LIST = 4, CQS = 3, CQE = 2048, AREA = 65536, RECEIVES = 8 };
@@ -234,16 +236,45 @@ static void create_cqs(void)
 	cqs[2] = ibv_create_cq(rig.ctx, CQE, NULL, NULL, 0);
 }
 
+static atomic_bool ended;
+
+/* A request after the other, each of which a poll or the pacer thread applies. */
+static void *change_settings(void *arg)
+{
+	static const char *const texts[] = {
+		"all\nmode=observe\n", "all\nmode=enforce\n", "new\nmode=off\n", "all\ncc=swift\n", "new\ncc=timely\n",
+		"all\ncc=none\nmax_inflight=8k\n", "all\nsegment=64k\n", "all\nsegment=4k\nsplit=y\n", "all\nsplit=n\n",
+		"all\nmode=enforce\nmax_rate=2g\n", "all\nmax_rate=inf\nbase_rtt=auto\n", "all\nbase_rtt=20us\n",
+	};
+	uint32_t random = *(uint32_t *)arg;
+	unsigned applied = 0;
+
+	for (; !atomic_load(&ended); applied += mailbox_answered()) {
+		random = random * 1664525 + 1013904223;
+		mailbox_put(texts[(random >> 8) % (sizeof(texts) / sizeof(*texts))]);
+		while (!mailbox_answered() && !atomic_load(&ended))
+			sched_yield();
+	}
+	printf("# %u requests\n", applied);
+	return NULL;
+}
+
 static void threads_that_share_all_kinds_of_cqs_lose_no_completion(void **state)
 {
 	struct worker workers[THREADS] = { 0 };
-	pthread_t thread[THREADS];
+	pthread_t thread[THREADS], settings;
+	const bool controlled = !getenv("RIG_BARE");
+	uint32_t random;
 
 	rig_open(&rig, (struct rig_conf){ .channel = true, .ex = true, .max_send_wr = 64 });
 	assert_int_equal(fcntl(rig.channel->fd, F_SETFL, O_NONBLOCK), 0);
 	fake_link(20, 10e9);
 	create_cqs();
 	seed_start("threads");
+	random = (uint32_t)seed_next();
+	assert_int_equal(mailbox_open(), controlled);
+	if (controlled)
+		pthread_create(&settings, NULL, change_settings, &random);
 	for (unsigned t = 0; t < THREADS; t++) {
 		workers[t] = (struct worker){ .number = t, .random = (uint32_t)seed_next(),
 					      .cq = cqs[t % CQS] };
@@ -251,6 +282,9 @@ static void threads_that_share_all_kinds_of_cqs_lose_no_completion(void **state)
 	}
 	for (unsigned t = 0; t < THREADS; t++)
 		pthread_join(thread[t], NULL);
+	atomic_store(&ended, true);
+	if (controlled)
+		pthread_join(settings, NULL);
 	for (unsigned t = 0; t < THREADS; t++)
 		assert_false(workers[t].wrong);
 	read_events();

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/units.h"
-#include "cc/cc.h"
 #include "config/request.h"
 #include "observe/stats_dir.h"
 #include "tools/ccshim/shared/ccshim.h"
@@ -83,31 +82,13 @@ static int write_request(const struct set *set, char text[CCS_REQUEST_LEN])
 	return 0;
 }
 
-/* Whether a process in question, 0 for any, may run a plug-in, whose parameters only it knows. */
-static bool may_have_plugin(pid_t pid)
-{
-	struct stat_snapshot s;
-	bool may = false;
-
-	stat_read(&s, pid);
-	for (size_t i = 0; i < s.count; i++) {
-		may |= ccs_cc_is_path(s.process[i].h.cc);
-		for (size_t k = 0; k < s.process[i].count; k++)
-			may |= !ccs_cc_find(s.process[i].qp[k].q.cc);
-	}
-	stat_free(&s);
-	return may;
-}
-
-/* Check here what needs no process; the process checks the rest. */
-static int check_request(const struct set *set, const char *text)
+/* The process checks the settings. */
+static int check_request(const char *text)
 {
 	struct ccs_request request;
 	char err[512];
 
-	if (ccs_request_parse(&request, text, err, sizeof(err)) == 0 &&
-	    (ccs_request_check(&request, false, err, sizeof(err)) == 0 ||
-	     (may_have_plugin(set->pid) && ccs_request_check(&request, true, err, sizeof(err)) == 0)))
+	if (ccs_request_parse(&request, text, err, sizeof(err)) == 0)
 		return 0;
 	tool_error("set", "%s", err);
 	return EXIT_USAGE;
@@ -250,7 +231,7 @@ int cmd_set(int argc, char **argv)
 	}
 	set.settings = argv + optind;
 	set.count = argc - optind;
-	if (check_usage(&set) || write_request(&set, request.text) || check_request(&set, request.text))
+	if (check_usage(&set) || write_request(&set, request.text) || check_request(request.text))
 		return EXIT_USAGE;
 	request.timeout_us = set.timeout_us;
 	request.stays = set.all && !set.show;

@@ -38,6 +38,7 @@ struct target {
 struct sending {
 	const struct set_request *request;
 	int out;
+	double answer_s;                 /* time to answer an accepted request */
 	struct target *target;
 	size_t n;
 };
@@ -233,8 +234,8 @@ static void end_waiting(struct sending *s, struct target *t)
 
 static void report_silence(struct sending *s, struct target *t)
 {
-	REPORT(s, t, EXIT_FAILED, "process %ld accepted the request but has not answered within %d s; "
-	       "--show prints its settings", (long)t->p->h.pid, ANSWER_S);
+	REPORT(s, t, EXIT_FAILED, "process %ld accepted the request but has not answered within %g s; "
+	       "--show prints its settings", (long)t->p->h.pid, s->answer_s);
 }
 
 /* Until all have answered or ended, or the time is over. */
@@ -268,7 +269,9 @@ static void raise_descriptor_limit(void)
 void set_send(const struct set_request *request, const struct stat_process *const *p, size_t n, int out)
 {
 	const struct sigaction bus = { .sa_handler = on_bus, .sa_flags = SA_NODEFER };
-	struct sending s = { request, out, calloc(n, sizeof(*s.target)), n };
+	const double timeout_s = request->timeout_us / 1e6;
+	struct sending s = { request, out, request->stays ? timeout_s : ANSWER_S,
+			     calloc(n, sizeof(*s.target)), n };
 
 	if (!s.target)
 		return;
@@ -279,9 +282,9 @@ void set_send(const struct set_request *request, const struct stat_process *cons
 		open_target(&s, &s.target[i]);
 	}
 	for_each(&s, write_request);
-	wait_for_answers(&s, request->timeout_us / 1e6);
+	wait_for_answers(&s, timeout_s);
 	for_each(&s, end_waiting);
-	wait_for_answers(&s, ANSWER_S); /* of processes that accepted the request at this moment */
+	wait_for_answers(&s, s.answer_s); /* of processes that accepted the request at this moment */
 	for_each(&s, report_silence);
 	free(s.target);
 }

@@ -22,10 +22,10 @@ int parse_capacity(const char *text, struct ccs_agent_capacity *c)
 	if (value && value != name) {
 		*value++ = '\0';
 		*c = (struct ccs_agent_capacity){ .interface = name };
-		if (strcmp(value, "learn") == 0 || parse_rate(value, &c->rate) == 0)
+		if (parse_rate(value, &c->rate) == 0)
 			return 0;
 	}
-	agent_error("--capacity %s: expected INTERFACE=RATE or INTERFACE=learn, like eth0=25g", text);
+	agent_error("--capacity %s: expected INTERFACE=RATE, like eth0=25g", text);
 	free(name);
 	return -1;
 }

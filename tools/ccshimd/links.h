@@ -4,7 +4,7 @@
 /* The options that describe links. The strings that they point to are never freed. */
 #include "agent/agent.h"
 
-/* INTERFACE=RATE or INTERFACE=learn. 0, or -1 after an error message. */
+/* INTERFACE=RATE. 0, or -1 after an error message. */
 int parse_capacity(const char *text, struct ccs_agent_capacity *c);
 
 /* PORT[,to=PREFIX][,from=PREFIX][,hop=N][,rate=RATE]. 0, or -1 after an error message. */

@@ -31,7 +31,7 @@ enum { LIST = 64 };
 
 struct ccshimd {
 	struct ccs_agent_config config;
-	const char *interface[LIST], *address[LIST], *switches[LIST];
+	const char *address[LIST], *switches[LIST];
 	struct ccs_agent_capacity capacity[LIST];
 	struct ccs_agent_publication publication[LIST];
 	const char *key_file, *derive, *hosts;
@@ -54,7 +54,6 @@ static void help(void)
 	       "  --port N           UDP port of all agents (%d)\n"
 	       "  --interval TIME    least time between CNPs for a flow (50us)\n"
 	       "  --dscp N           DSCP of messages to other agents, 0 to 63 (%d)\n"
-	       "  --interface NAME   capture only here; may be repeated (all)\n"
 	       "  --address ADDRESS  serve only this address; may be repeated (all)\n"
 	       "  --no-capture       send no CNPs, only receive them; needs no privilege\n"
 	       "  --key-file FILE    accept only agents that share a key; SIGHUP reloads it\n"
@@ -64,7 +63,7 @@ static void help(void)
 	       "  --verify HOW       kernel: a process may register only queue pairs that it\n"
 	       "                     owns; none: any (kernel)\n"
 	       "  --no-telemetry     do not measure links on which data arrive\n"
-	       "  --capacity I=RATE  capacity of interface I (its speed); I=learn: measure it\n"
+	       "  --capacity I=RATE  capacity of interface I (its speed)\n"
 	       "  --switch ADDRESS   request this switch's records; may be repeated\n"
 	       "  --publish PORT[,to=PREFIX][,from=PREFIX][,hop=N][,rate=RATE]\n"
 	       "                     report this port's queue to receivers, as a switch\n"
@@ -166,7 +165,7 @@ static int set_verify(struct ccshimd *d, const char *text)
 	return 0;
 }
 
-enum { OPT_SOCKET = 256, OPT_PORT, OPT_INTERVAL, OPT_DSCP, OPT_INTERFACE, OPT_ADDRESS,
+enum { OPT_SOCKET = 256, OPT_PORT, OPT_INTERVAL, OPT_DSCP, OPT_ADDRESS,
        OPT_NO_CAPTURE, OPT_KEY_FILE, OPT_VERIFY, OPT_NO_TELEMETRY, OPT_CAPACITY, OPT_SWITCH,
        OPT_PUBLISH, OPT_DERIVE, OPT_HOSTS, OPT_STATUS };
 
@@ -175,7 +174,6 @@ static const struct option options[] = {
 	{ "port", required_argument, NULL, OPT_PORT },
 	{ "interval", required_argument, NULL, OPT_INTERVAL },
 	{ "dscp", required_argument, NULL, OPT_DSCP },
-	{ "interface", required_argument, NULL, OPT_INTERFACE },
 	{ "address", required_argument, NULL, OPT_ADDRESS },
 	{ "no-capture", no_argument, NULL, OPT_NO_CAPTURE },
 	{ "key-file", required_argument, NULL, OPT_KEY_FILE },
@@ -199,7 +197,6 @@ static int parse_option(struct ccshimd *d, int option)
 	case OPT_PORT: return set_port(d, optarg);
 	case OPT_INTERVAL: return set_interval(d, optarg);
 	case OPT_DSCP: return set_dscp(d, optarg);
-	case OPT_INTERFACE: return append("interface", d->interface, &d->config.ninterfaces, optarg);
 	case OPT_ADDRESS: return append("address", d->address, &d->config.naddresses, optarg);
 	case OPT_NO_CAPTURE: d->config.capture = false; return 0;
 	case OPT_KEY_FILE: d->key_file = optarg; return 0;
@@ -421,7 +418,6 @@ int main(int argc, char **argv)
 	d.config = ccs_agent_defaults();
 	d.config.daemon = true;
 	d.config.warn = print_warning;
-	d.config.interfaces = d.interface;
 	d.config.addresses = d.address;
 	d.config.capacities = d.capacity;
 	d.config.publications = d.publication;

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "cc/cc.h"
-#include "config/check_cc.h"
+#include "config/plugin.h"
 #include "tools/common/preload_list.h"
 
 #define OFF "off"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config/check_cc.h"
+#include "config/plugin.h"
 
 /* The end of the setting that starts at text: a comma that no parameter follows, or the end. */
 static const char *setting_end(const char *text)

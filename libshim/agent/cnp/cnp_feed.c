@@ -26,33 +26,39 @@ void ccs_cnp_feed_detach(struct ccs_agent_flow *f)
 	ccs_index_remove(&f->qp_link);
 }
 
+/* The flow of that QP after f, or the first; NULL: no other. */
+static struct ccs_agent_flow *next_flow(const struct ccs_agent *a, const char *device, uint32_t qpn,
+					struct ccs_agent_flow *f)
+{
+	const uint64_t hash = hash_of(a, device, qpn);
+	struct ccs_hash_node *l = f ? &f->qp_link : NULL;
+
+	while ((l = ccs_index_next(&a->flows.by_qp, l, hash))) {
+		f = CCS_FLOW_OF(l, qp_link);
+		if (f->local_qpn == qpn && strcmp(f->device, device) == 0)
+			return f;
+	}
+	return NULL;
+}
+
 bool ccs_cnp_feed_slots_used_up(const struct ccs_agent *a, const struct ccs_client *c,
 				const struct ccs_ipc_add *m)
 {
-	const uint64_t hash = hash_of(a, m->device, m->local_qpn);
-	struct ccs_hash_node *l = NULL;
+	struct ccs_agent_flow *f = NULL;
 	unsigned n = 0;
 
-	while ((l = ccs_index_next(&a->flows.by_qp, l, hash))) {
-		const struct ccs_agent_flow *f = CCS_FLOW_OF(l, qp_link);
-
-		n += f->client->uid == c->uid && f->local_qpn == m->local_qpn;
-	}
+	while ((f = next_flow(a, m->device, m->local_qpn, f)))
+		n += f->client->uid == c->uid;
 	return n >= CCS_AGENT_SAME_QP;
 }
 
 bool ccs_cnp_feed_has_other_peer(const struct ccs_agent *a, const char *device, uint32_t qpn,
 				 const struct ccs_peer *p)
 {
-	const uint64_t hash = hash_of(a, device, qpn);
-	struct ccs_hash_node *l = NULL;
+	struct ccs_agent_flow *f = NULL;
 	bool other = false;
 
-	while ((l = ccs_index_next(&a->flows.by_qp, l, hash))) {
-		const struct ccs_agent_flow *f = CCS_FLOW_OF(l, qp_link);
-
-		if (f->local_qpn != qpn || strcmp(f->device, device) != 0)
-			continue;
+	while ((f = next_flow(a, device, qpn, f))) {
 		if (f->peer == p)
 			return false;
 		other = true;
@@ -63,18 +69,12 @@ bool ccs_cnp_feed_has_other_peer(const struct ccs_agent *a, const char *device, 
 int ccs_cnp_feed_deliver(struct ccs_agent *a, const struct ccs_client *c,
 			 const struct ccs_ipc_cnp *m)
 {
-	struct ccs_hash_node *l = NULL;
+	struct ccs_agent_flow *f = NULL;
 	int error = ENOENT;
-	uint64_t hash;
 
 	if (!m->count || memchr(m->device, '\0', sizeof(m->device)) == NULL)
 		return EINVAL;
-	hash = hash_of(a, m->device, m->local_qpn);
-	while ((l = ccs_index_next(&a->flows.by_qp, l, hash))) {
-		struct ccs_agent_flow *f = CCS_FLOW_OF(l, qp_link);
-
-		if (f->local_qpn != m->local_qpn || strcmp(f->device, m->device) != 0)
-			continue;
+	while ((f = next_flow(a, m->device, m->local_qpn, f))) {
 		if (c->standing == CCS_STANDING_USER && !ccs_users_same(c->uid, f->client->uid)) {
 			error = error ? EPERM : 0;
 			continue;

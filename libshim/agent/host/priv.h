@@ -24,10 +24,10 @@ enum {
 	CCS_AGENT_FLOWS_PER_UID = 131072, /* except CCS_STANDING_ADMIN */
 	CCS_AGENT_SAME_QP = 8,           /* slots of a user for one QP at either end: its number can
 	                                  * be reused before the agent has processed the removal */
-	CCS_AGENT_PUNCHERS = 64,         /* users whose regions are refused */
-	CCS_AGENT_STATUS_USERS = 256,    /* hash values of users that request the status */
+	CCS_AGENT_USERS = 2 * CCS_AGENT_CLIENTS, /* users whose budgets are known */
+	CCS_AGENT_TURN_REQUESTS = 16,    /* of a user in a turn of the loop */
+	CCS_AGENT_TURN_FLOWS = 1024,     /* of a user that a turn scans */
 	CCS_AGENT_ADDRESSES = 64,
-	CCS_AGENT_INTERFACES = 16,
 	CCS_AGENT_PORTS = 64,
 	CCS_AGENT_SWITCHES = 16,
 	CCS_AGENT_RELAYED = 256,
@@ -178,12 +178,30 @@ struct ccs_agent_flow {
 #define CCS_FLOW_OF(node, member) \
 	((struct ccs_agent_flow *)((char *)(node) - offsetof(struct ccs_agent_flow, member)))
 
+/* What a user may still use in a turn of the loop. */
+struct ccs_share {
+	uint64_t turn;                   /* in which it is valid */
+	unsigned requests, flows;        /* to handle, and to scan */
+};
+
+struct ccs_user {
+	bool known;                      /* false: entry unused */
+	uid_t uid;                       /* CCS_NO_USER: unknown */
+	uint32_t clients, flows;
+	uint64_t paid_ns;                /* when all its requests will have been paid for */
+	uint64_t status_ns;              /* when its next request for the status is answered */
+	uint64_t regions_ns;             /* until then its regions are refused */
+	struct ccs_share share;
+};
+
 /* A connected process. fd < 0: entry unused. */
 struct ccs_client {
 	struct ccs_source source;        /* first: the loop passes a pointer to it */
 	pid_t pid;
 	uid_t uid;                       /* CCS_NO_USER: unknown */
+	struct ccs_user *user;
 	enum ccs_standing standing;
+	bool paused;                     /* the loop does not wait for it until its user has a budget */
 	bool hello_done;
 	struct ccs_shm *shm;             /* NULL: the client shares no region */
 	int shm_fd;                      /* of the region */
@@ -192,8 +210,10 @@ struct ccs_client {
 	uint32_t flows;
 	struct {
 		uint64_t due_ns;         /* next scan of its flows */
+		uint64_t began_ns;       /* the last scan */
 		uint64_t newest_ns;      /* when the last flow that requests telemetry was added */
-		uint32_t user_flows;     /* of all clients of its user, times the number of users */
+		struct ccs_agent_flow *next; /* the scan continues with it; NULL: none is in progress */
+		bool found;              /* a flow that wants telemetry, by the scan in progress */
 		bool wanted;             /* telemetry, by one of its flows at the last scan */
 		bool done;               /* scanned since the peers' requests were last renewed */
 	} scan;
@@ -245,7 +265,7 @@ enum ccs_agent_warning {
 	CCS_AGENT_WARN_VERSION, CCS_AGENT_WARN_AUTH, CCS_AGENT_WARN_SEND, CCS_AGENT_WARN_DROPPED,
 	CCS_AGENT_WARN_REGION, CCS_AGENT_WARN_CLIENTS, CCS_AGENT_WARN_PEERS,
 	CCS_AGENT_WARN_IPC_VERSION, CCS_AGENT_WARN_ACCEPT, CCS_AGENT_WARN_OWNER,
-	CCS_AGENT_WARN_CAPACITY, CCS_AGENT_WARN_PORT, CCS_AGENT_WARN_INTERFACE,
+	CCS_AGENT_WARN_CAPACITY, CCS_AGENT_WARN_PORT,
 	CCS_AGENT_WARN_FLOWS, CCS_AGENT_WARN_QPS, CCS_AGENT_WARN_INHERITED,
 	CCS_AGENT_WARN_SHARED_PORT, CCS_AGENT_WARN_PUNCHED,
 	CCS_AGENT_WARNINGS
@@ -276,6 +296,7 @@ struct ccs_agent {
 		uint64_t demand_ns;      /* scan of clients' flows */
 	} due;                           /* when each is done next */
 	int epoll;
+	uint64_t turn;                   /* number of the present turn of the loop */
 	struct ccs_source stop;
 	bool stopping;
 	struct {
@@ -309,12 +330,11 @@ struct ccs_agent {
 	uid_t unmapped;                  /* as ccs_users_unmapped() */
 	struct ccs_client *client;       /* CCS_AGENT_CLIENTS */
 	unsigned nclients;
-	struct { uid_t uid; uint64_t until_ns; } puncher[CCS_AGENT_PUNCHERS];
-	uint64_t status_ns[CCS_AGENT_STATUS_USERS]; /* when the next request is answered */
+	struct ccs_user *user;           /* CCS_AGENT_USERS */
 	struct ccs_closing *closing;
 	struct {
 		struct ccs_index by_peer, by_qp, by_reader, by_slot;
-		uint32_t n;
+		uint32_t n, users;       /* flows; users that have some */
 	} flows;
 	struct ccs_nic_counters counters;
 	struct ccs_peers peers;

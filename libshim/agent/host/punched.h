@@ -36,8 +36,7 @@ static inline bool ccs_client_has_head(struct ccs_client *c)
 
 /* Whether the process has allocated the slot and the record that a new flow needs. */
 bool ccs_client_may_add(struct ccs_client *c, uint32_t slot, uint32_t path);
-/* Refuse the regions of that client's user from now on. */
+/* Refuse the regions of that client's user for an hour. */
 void ccs_punched_add(struct ccs_agent *a, const struct ccs_client *c);
-bool ccs_punched_has(const struct ccs_agent *a, uid_t uid);
 
 #endif

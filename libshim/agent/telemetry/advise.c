@@ -97,9 +97,9 @@ void ccs_port_joined(struct ccs_agent *a, struct ccs_port *port, uint32_t more)
 {
 	struct ccs_advice_port now;
 
-	if (!(ccs_port_capacity(port) >= 1))
+	if (!(port->capacity >= 1))
 		return;
-	port->record.capacity = (uint64_t)ccs_port_capacity(port);
+	port->record.capacity = (uint64_t)port->capacity;
 	now = controller_input(port);
 	now.now_ns = ccs_agent_now(a);
 	if (!port->publication)

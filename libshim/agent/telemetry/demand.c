@@ -2,17 +2,19 @@
 /*
  * Periodic scans of the slots find which flows request telemetry and how many of them send or
  * READ, without action by the flows. Changes are sent to peers in HELLOs. The scans take about 1 %
- * of a CPU, independent of the number of flows, which is divided equally among users.
+ * of a CPU, independent of the number of flows, which is divided equally among users. A scan of
+ * many flows extends over several turns of the loop.
  */
 #include "agent/telemetry/demand.h"
 
 #include "agent/host/core.h"
 #include "agent/host/punched.h"
+#include "agent/host/users.h"
 #include "agent/net/send.h"
 #include "agent/telemetry/inbound.h"
 
-#define SCAN_NS 2000000ull               /* shortest scan interval, */
-#define SCAN_FLOW_NS 10000ull            /* and per flow */
+#define SCAN_NS 2000000ull               /* shortest scan interval */
+#define SCAN_FLOW_NS 10000ull            /* addition per flow */
 #define NEW_NS 100000000ull              /* how long a flow is new, and about to send */
 #define NEW_SCAN_NS 500000ull            /* shortest scan interval with new flows */
 #define NEW_SCAN_FLOW_NS 2000ull         /* addition per flow */
@@ -45,6 +47,43 @@ static bool renew_demand(struct ccs_demand *d, struct ccs_demand *scan)
 	return changed;
 }
 
+static uint64_t longer(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns > b_ns ? a_ns : b_ns;
+}
+
+/*
+ * A flow that starts to send has no telemetry yet: scan more often, to find it soon. Each user has
+ * an equal share of the time, so a user with many flows does not delay another user's flows.
+ */
+static uint64_t scan_interval_ns(const struct ccs_agent *a, const struct ccs_client *c,
+				 uint64_t now_ns)
+{
+	const uint64_t flows = (uint64_t)c->user->flows * a->flows.users;
+	const uint64_t interval_ns = longer(SCAN_NS, SCAN_FLOW_NS * flows);
+
+	if (!c->scan.wanted)
+		return UNREQUESTED * interval_ns;
+	if (c->scan.newest_ns && now_ns - c->scan.newest_ns < NEW_NS)
+		return longer(NEW_SCAN_NS, NEW_SCAN_FLOW_NS * flows);
+	return interval_ns;
+}
+
+/* A new flow does not cause a scan at once: a user could add flows without end. */
+static void hasten_scan(struct ccs_agent *a, struct ccs_client *c)
+{
+	const uint64_t now_ns = ccs_agent_now(a);
+	uint64_t due_ns;
+
+	c->scan.newest_ns = now_ns;
+	c->scan.wanted = true;
+	due_ns = c->scan.began_ns + scan_interval_ns(a, c, now_ns);
+	if (due_ns < c->scan.due_ns)
+		c->scan.due_ns = due_ns;
+	if (c->scan.due_ns < a->due.demand_ns)
+		a->due.demand_ns = c->scan.due_ns;
+}
+
 void ccs_demand_join(struct ccs_agent *a, struct ccs_agent_flow *f)
 {
 	const uint32_t period_us = LOAD(f, period_us);
@@ -55,9 +94,7 @@ void ccs_demand_join(struct ccs_agent *a, struct ccs_agent_flow *f)
 		return;
 	add_demand(&f->peer->request, f, period_us);
 	a->demand.wanted = true;
-	a->due.demand_ns = f->client->scan.due_ns = 0;
-	f->client->scan.newest_ns = ccs_agent_now(a);
-	f->client->scan.wanted = true;
+	hasten_scan(a, f->client);
 }
 
 static void count_active(struct ccs_demand *d, bool *counted, bool active)
@@ -93,7 +130,7 @@ static void scan_flow(struct ccs_agent *a, struct ccs_agent_flow *f, uint64_t no
 		ccs_demand_leave(f);
 		return;
 	}
-	f->client->scan.wanted = true;
+	f->client->scan.found = true;
 	add_demand(&p->scan, f, period_us);
 	if (LOAD(f, segment) > p->segment)
 		p->segment = LOAD(f, segment);
@@ -130,33 +167,25 @@ static void update_inbound(struct ccs_agent *a, struct ccs_peer *p, bool renew, 
 		ccs_inbound_update(a, p, before, now_ns);
 }
 
-static uint64_t longer(uint64_t a_ns, uint64_t b_ns)
-{
-	return a_ns > b_ns ? a_ns : b_ns;
-}
-
-/*
- * A flow that starts to send has no telemetry yet: scan more often, to find it soon. Each user has
- * an equal share of the time, so a user with many flows does not delay another user's flows.
- */
-static uint64_t scan_interval_ns(const struct ccs_client *c, uint64_t now_ns)
-{
-	const uint64_t interval_ns = longer(SCAN_NS, SCAN_FLOW_NS * c->scan.user_flows);
-
-	if (!c->scan.wanted)
-		return UNREQUESTED * interval_ns;
-	if (c->scan.newest_ns && now_ns - c->scan.newest_ns < NEW_NS)
-		return longer(NEW_SCAN_NS, NEW_SCAN_FLOW_NS * c->scan.user_flows);
-	return interval_ns;
-}
-
+/* Scan the flows, or as many as the user's share of this turn permits. */
 static void scan_client(struct ccs_agent *a, struct ccs_client *c, uint64_t now_ns)
 {
-	c->scan.wanted = false;
-	for (struct ccs_agent_flow *f = c->first; f; f = f->next)
+	struct ccs_share *share = ccs_user_share(a, c->user);
+
+	if (!c->scan.next) {
+		c->scan.next = c->first;
+		c->scan.began_ns = now_ns;
+		c->scan.found = false;
+	}
+	for (struct ccs_agent_flow *f; share->flows && (f = c->scan.next); share->flows--) {
+		c->scan.next = f->next;
 		scan_flow(a, f, now_ns);
+	}
+	if (c->scan.next)
+		return;
+	c->scan.wanted = c->scan.found;
 	c->scan.done = true;
-	c->scan.due_ns = now_ns + scan_interval_ns(c, now_ns);
+	c->scan.due_ns = now_ns + scan_interval_ns(a, c, now_ns);
 }
 
 /* Scan the clients that are due. Client entries are allocated from the end of the table. Returns
@@ -174,7 +203,7 @@ static bool scan_clients(struct ccs_agent *a, uint64_t now_ns)
 		if (now_ns >= c->scan.due_ns)
 			scan_client(a, c, now_ns);
 		all &= c->scan.done;
-		a->demand.wanted |= c->scan.wanted;
+		a->demand.wanted |= c->scan.wanted || c->scan.next;
 		if (c->scan.due_ns < a->due.demand_ns)
 			a->due.demand_ns = c->scan.due_ns;
 	}
@@ -205,31 +234,4 @@ void ccs_demand_update(struct ccs_agent *a, uint64_t now_ns)
 		if (p->inbound.request.active || p->inbound.reported)
 			update_inbound(a, p, renew, now_ns);
 	}
-}
-
-static bool is_counted(const struct ccs_client *first, const struct ccs_client *c)
-{
-	return c->flows && c->uid == first->uid;
-}
-
-/* Quadratic in the number of clients, so it is done at each tick only. */
-void ccs_demand_tick(struct ccs_agent *a)
-{
-	struct ccs_client *const end = a->client + CCS_AGENT_CLIENTS;
-	uint32_t users = 0, flows;
-
-	for (struct ccs_client *c = a->client; c < end; c++)
-		c->scan.user_flows = 0;
-	for (struct ccs_client *first = a->client; first < end; first++) {
-		if (!first->flows || first->scan.user_flows)
-			continue;
-		users++;
-		flows = 0;
-		for (const struct ccs_client *c = first; c < end; c++)
-			flows += is_counted(first, c) ? c->flows : 0;
-		for (struct ccs_client *c = first; c < end; c++)
-			c->scan.user_flows += is_counted(first, c) ? flows : 0;
-	}
-	for (struct ccs_client *c = a->client; c < end; c++)
-		c->scan.user_flows *= users;
 }

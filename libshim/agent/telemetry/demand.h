@@ -8,8 +8,6 @@
 void ccs_demand_join(struct ccs_agent *a, struct ccs_agent_flow *f);
 /* A flow ends. */
 void ccs_demand_leave(struct ccs_agent_flow *f);
-/* Divide the time of scans among users. */
-void ccs_demand_tick(struct ccs_agent *a);
 /* Scan the slots of clients that are due, and send changed requests to peers. */
 void ccs_demand_update(struct ccs_agent *a, uint64_t now_ns);
 

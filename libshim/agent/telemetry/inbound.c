@@ -18,24 +18,16 @@
 
 /* -- available feedback ------------------------------------------------------------- */
 
-static bool is_interface_watched(const struct ccs_agent_config *c, const char *name)
+/* A NIC that counts CNPs is a notification point in hardware, and sends CNPs to the peer. An interface
+ * may vanish, appear, or change its speed. */
+static void write_slot_flags(const struct ccs_agent *a, const struct ccs_agent_flow *f, bool measurable)
 {
-	for (unsigned i = 0; i < c->ninterfaces; i++)
-		if (strcmp(c->interfaces[i], name) == 0)
-			return true;
-	return !c->ninterfaces;
-}
+	_Atomic uint32_t *flags = &f->client->shm->slot[f->slot].inbound_flags;
+	const bool marks = a->config.capture && !ccs_nic_counters_alive(&f->counter);
+	const uint32_t new = (marks ? CCS_PEER_NP : 0) | (measurable ? CCS_PEER_RECORDS : 0);
 
-/* A NIC that counts CNPs is a notification point in hardware, and sends CNPs to the peer. */
-static void set_flags(const struct ccs_agent *a, const struct ccs_agent_flow *f, const char *name,
-		      bool measurable)
-{
-	const bool marks = a->config.capture && !ccs_nic_counters_alive(&f->counter) &&
-			   is_interface_watched(&a->config, name);
-
-	atomic_store_explicit(&f->client->shm->slot[f->slot].inbound_flags,
-			      (marks ? CCS_PEER_NP : 0) | (measurable ? CCS_PEER_RECORDS : 0),
-			      memory_order_relaxed);
+	if (atomic_load_explicit(flags, memory_order_relaxed) != new)
+		atomic_store_explicit(flags, new, memory_order_relaxed);
 }
 
 /* The interface on which the flow's data arrive; "": unknown. */
@@ -56,9 +48,9 @@ void ccs_inbound_attach(struct ccs_agent *a, struct ccs_agent_flow *f)
 	ccs_index_add(&a->flows.by_reader, &f->inbound_link,
 		      ccs_index_hash(&a->flows.by_reader, f->peer->serial, f->local_qpn));
 	atomic_store_explicit(&slot->inbound, 0, memory_order_relaxed);
-	if (requested || a->config.ninterfaces)
+	if (requested)
 		find_interface(a, f, name);
-	set_flags(a, f, name, requested && ccs_ports_can_measure(a, if_nametoindex(name)));
+	write_slot_flags(a, f, requested && ccs_ports_can_measure(a, if_nametoindex(name)));
 }
 
 void ccs_inbound_detach(struct ccs_agent_flow *f)
@@ -140,23 +132,11 @@ static void start_reading(struct ccs_agent *a, struct ccs_agent_flow *f)
 	atomic_store_explicit(&c->shm->slot[f->slot].inbound, in->path, memory_order_release);
 }
 
-/* An interface may vanish, appear, or change its speed. */
-static void write_measurable(const struct ccs_agent_flow *f, bool measurable)
-{
-	_Atomic uint32_t *flags = &f->client->shm->slot[f->slot].inbound_flags;
-	const uint32_t old = atomic_load_explicit(flags, memory_order_relaxed);
-	const uint32_t new = (old & ~(uint32_t)CCS_PEER_RECORDS) |
-			     (measurable ? CCS_PEER_RECORDS : 0);
-
-	if (new != old)
-		atomic_store_explicit(flags, new, memory_order_relaxed);
-}
-
 void ccs_inbound_read(struct ccs_agent *a, struct ccs_agent_flow *f)
 {
 	if (!f->reads)
 		start_reading(a, f);
-	write_measurable(f, f->peer->inbound.measurable);
+	write_slot_flags(a, f, f->peer->inbound.measurable);
 }
 
 void ccs_inbound_update(struct ccs_agent *a, struct ccs_peer *p, uint32_t active_before,

@@ -15,37 +15,23 @@ static void find_capacity(const struct ccs_agent *a, struct ccs_port *port)
 {
 	const struct ccs_agent_capacity *c = a->config.capacities;
 
-	port->nominal_capacity = 0;
-	port->learns_capacity = false;
+	port->capacity = 0;
 	for (unsigned i = 0; i < a->config.ncapacities; i++)
-		if (strcmp(c[i].interface, port->name) == 0) {
-			port->nominal_capacity = c[i].rate;
-			port->learns_capacity = !(c[i].rate > 0);
-		}
-	if (!(port->nominal_capacity > 0))
-		port->nominal_capacity = ccs_sysfs_speed(a->counters.sysfs, port->name);
-}
-
-double ccs_port_capacity(const struct ccs_port *port)
-{
-	return port->learns_capacity && port->learnt.learnt > 0 ? port->learnt.learnt
-								: port->nominal_capacity;
-}
-
-bool ccs_port_is_measurable(const struct ccs_port *port)
-{
-	return port->learns_capacity || ccs_port_capacity(port) >= 1;
+		if (strcmp(c[i].interface, port->name) == 0)
+			port->capacity = c[i].rate;
+	if (!(port->capacity > 0))
+		port->capacity = ccs_sysfs_speed(a->counters.sysfs, port->name);
 }
 
 void ccs_port_refresh_capacity(const struct ccs_agent *a, struct ccs_port *port)
 {
-	if (!port->nsubs || !ccs_port_is_measurable(port))
+	if (!port->nsubs || !(port->capacity > 0))
 		find_capacity(a, port);
 }
 
 void ccs_port_check_capacity(struct ccs_agent *a, const struct ccs_port *port)
 {
-	if (!ccs_port_is_measurable(port))
+	if (!(port->capacity > 0))
 		ccs_agent_warn(a, CCS_AGENT_WARN_CAPACITY,
 			      "no telemetry of %s, whose speed is unknown: set it with --capacity",
 			      port->name);
@@ -78,7 +64,6 @@ static bool open_ingress(struct ccs_agent *a, struct ccs_port *port, uint32_t if
 		return false;
 	port->ifindex = ifindex;
 	find_capacity(a, port);
-	port->learnt = (struct ccs_capacity){ 0 };
 	init_record(a, port);
 	return true;
 }
@@ -111,11 +96,10 @@ int ccs_port_open_egress(struct ccs_agent *a, struct ccs_port *port)
 	err = ccs_qdisc_read_root(&a->netlink, ifindex, &q);
 	if (err)
 		return err;
-	port->nominal_capacity = port->publication->rate > 0 ? port->publication->rate
-							     : q.tbf_rate;
-	if (!(port->nominal_capacity > 0))
-		port->nominal_capacity = ccs_sysfs_speed(a->counters.sysfs, port->name);
-	if (!(port->nominal_capacity > 0))
+	port->capacity = port->publication->rate > 0 ? port->publication->rate : q.tbf_rate;
+	if (!(port->capacity > 0))
+		port->capacity = ccs_sysfs_speed(a->counters.sysfs, port->name);
+	if (!(port->capacity > 0))
 		return ERANGE;
 	port->ifindex = ifindex;
 	init_record(a, port);
@@ -213,7 +197,7 @@ uint32_t ccs_ports_capabilities(struct ccs_agent *a, const struct ccs_ends *ends
 	const struct ccs_port *port = ccs_ports_find_ingress(a, ends->arrived);
 	uint32_t flags = 0;
 
-	if (port && ccs_port_is_measurable(port))
+	if (port && port->capacity > 0)
 		flags |= CCS_PEER_RECORDS;
 	for (unsigned i = 0; i < a->nports; i++)
 		if (ccs_port_publishes_to(&a->port[i], &ends->remote))
@@ -225,7 +209,7 @@ bool ccs_ports_can_measure(struct ccs_agent *a, uint32_t ifindex)
 {
 	const struct ccs_port *port = ccs_ports_find_ingress(a, ifindex);
 
-	return port && ccs_port_is_measurable(port);
+	return port && port->capacity > 0;
 }
 
 uint32_t ccs_port_flows(const struct ccs_port *port)

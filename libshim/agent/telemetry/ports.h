@@ -4,7 +4,6 @@
 /* Ports that are measured on this host: ingress ports of receivers, published ports of switches. */
 #include "agent/host/priv.h"
 #include "agent/host/qdisc.h"
-#include "agent/telemetry/capacity.h"
 #include "agent/telemetry/ingress.h"
 #include "cc/advice.h"
 
@@ -27,10 +26,7 @@ struct ccs_port {
 	struct ccs_prefix to, from;
 	struct ccs_ingress ingress;
 
-	double nominal_capacity;         /* configured or the interface's, bit/s; 0: unknown */
-	bool learns_capacity;
-	struct ccs_capacity learnt;
-	bool marked;                     /* CE marks since the last sample */
+	double capacity;                 /* configured or the interface's, bit/s; 0: unknown */
 
 	struct ccs_advice advice;
 	struct ccs_record record;        /* newest; ts_ns is 0 before the first */
@@ -53,9 +49,6 @@ int ccs_port_open_egress(struct ccs_agent *a, struct ccs_port *port);
 /* The port cannot be read any more. Its subscribers are removed. */
 void ccs_port_lose(struct ccs_agent *a, struct ccs_port *port, int error);
 
-/* bit/s; 0: unknown. */
-double ccs_port_capacity(const struct ccs_port *port);
-bool ccs_port_is_measurable(const struct ccs_port *port);
 /* Read the capacity again if it may have changed while the port was not measured. */
 void ccs_port_refresh_capacity(const struct ccs_agent *a, struct ccs_port *port);
 /* Warn if the capacity is unknown. */

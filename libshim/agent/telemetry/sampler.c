@@ -40,7 +40,7 @@ static int read_port(struct ccs_agent *a, struct ccs_port *port, struct ccs_reco
 	if (error)
 		return error;
 	if (q.tbf_rate > 0 && !(port->publication->rate > 0))
-		port->nominal_capacity = q.tbf_rate;
+		port->capacity = q.tbf_rate;
 	r->tx_bytes = q.bytes;
 	r->qlen_bytes = q.backlog;
 	return 0;
@@ -87,11 +87,7 @@ static bool update_record(struct ccs_agent *a, struct ccs_port *port)
 		return false;
 	if (port->record.tx_bytes < bytes)
 		port->record.link = ccs_record_link(&port->record, sizeof(port->record));
-	if (port->learns_capacity)
-		ccs_capacity_feed(&port->learnt, port->record.ts_ns, port->record.tx_bytes,
-				  port->marked);
-	port->marked = false;
-	port->record.capacity = (uint64_t)ccs_port_capacity(port);
+	port->record.capacity = (uint64_t)port->capacity;
 	if (port->record.capacity > 0)
 		ccs_port_advise(port);
 	return port->record.capacity > 0;

@@ -88,7 +88,7 @@ bool ccs_subscribers_update_inbound(struct ccs_agent *a, struct ccs_peer *p)
 	add_subscriber(port, p, true);
 	ccs_port_check_capacity(a, port);
 	ccs_relay_ask(a, &p->ends.local, ccs_port_flows(port), in->request.period_us);
-	return ccs_port_is_measurable(port);
+	return port->capacity > 0;
 }
 
 static uint64_t clamp_period_ns(uint32_t requested_us)

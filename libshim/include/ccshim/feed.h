@@ -66,19 +66,6 @@ struct ccs_feed_link {
  */
 int ccs_feed_link(struct ccs_feed *h, const struct ccs_feed_link *link);
 
-/*
- * Converts the word that a switch wrote into a packet that arrived at arrived_ns
- * (CLOCK_MONOTONIC): HPCC's 64 bits per hop (SIGCOMM 2019, 4.1), from the most significant bit
- * rate 4, time 24, bytes 20, queue 16, in units of 1 ns, 128 bytes and 80 bytes. If all words of a
- * link are passed in order, the counters in *link do not wrap. rates are in bit/s, by code; 0:
- * invalid code. state belongs to one link and is initially all 0; name identifies the link.
- * Fills link, ts_ns, tx_bytes, qlen_bytes and capacity of *link, and sets covers_ns to 0
- * (unknown). 0; -1 and errno: EAGAIN: the word is not newer; EINVAL: unknown rate code. Needs no
- * agent.
- */
-int ccs_feed_int(uint64_t state[8], uint32_t name, const uint64_t rates[16], uint64_t word,
-		  uint64_t arrived_ns, struct ccs_feed_link *link);
-
 /* h may be NULL. Does not change errno. */
 void ccs_feed_close(struct ccs_feed *h);
 

@@ -11,7 +11,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "config/check_cc.h"
+#include "config/plugin.h"
 #include "config/job.h"
 #include "config/rules.h"
 #include "observe/log.h"

@@ -19,10 +19,10 @@
 #include "preload/object/shim.h"
 #include "preload/report/publish.h"
 
-/* Before RTS librxe returns the doorbell's error, although it queues the WRs that fit. */
+/* Before RTS librxe returns the error of its doorbell, a system call, but queues the WRs that fit. */
 static int full_error(const struct qp *qp)
 {
-	return qp->syscalls && qp->state < IBV_QPS_RTS ? EINVAL : ENOMEM;
+	return qp->syscalls && qp->state < IBV_QPS_RTS ? (errno = EINVAL) : ENOMEM;
 }
 
 static inline uint64_t list_length(const struct ibv_send_wr *wr)

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <stdlib.h>
 #include <sys/auxv.h>
 
 #include "cc/minmax.h"
@@ -39,20 +38,10 @@ static void warn_of_other_dir(const char *wanted)
 	errno = saved;
 }
 
-static void open_file(void)
+static void describe(struct ccs_stats_header *h)
 {
 	const struct ccs_shim *shim = ccs_shim();
-	/* h is not on the stack: an application's thread may have little */
-	struct ccs_stats_header *h;
 
-	if (shim->off || !shim->options.stats)
-		return;
-	h = calloc(1, sizeof(*h));
-	if (!h) {
-		ccs_log(CCS_LOG_WARN, "no memory for the statistics file; 'ccshim stat' and 'ccshim "
-			"set' cannot access this process");
-		return;
-	}
 	snprintf(h->mode, sizeof(h->mode), "%s", ccs_mode_names[shim->options.mode]);
 	snprintf(h->cc, sizeof(h->cc), "%.*s", (int)sizeof(h->cc) - 1, shim->options.cc);
 	ccs_policy_name_feedback(ccs_policy_missing_feedback(), " ", h->missing_feedback,
@@ -64,10 +53,17 @@ static void open_file(void)
 	}
 	if (getauxval(AT_SECURE))
 		h->mailbox.answer_gen = UINT64_MAX; /* processes with fewer rights may write to it */
-	ccs_stats_dir_set(shim->options.stats_dir);
-	if (ccs_stats_open(h))
-		warn_of_other_dir(shim->options.stats_dir);
-	free(h);
+}
+
+static void open_file(void)
+{
+	const struct ccs_options *o = &ccs_shim()->options;
+
+	if (ccs_shim()->off || !o->stats)
+		return;
+	ccs_stats_dir_set(o->stats_dir);
+	if (ccs_stats_open(describe))
+		warn_of_other_dir(o->stats_dir);
 }
 
 _Static_assert(CCS_UNCONTROLLED_COUNT <= CCS_STATS_MAX_UNCONTROLLED, "a reason for each");

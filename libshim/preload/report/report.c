@@ -50,7 +50,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct qp *live;
 static struct qp_record *gone, **gone_end = &gone;
 static unsigned gone_count, omitted;
-static uint64_t controlled;             /* QPs so far */
 
 static bool is_enabled(void)
 {
@@ -60,7 +59,6 @@ static bool is_enabled(void)
 void ccs_report_add(struct qp *qp)
 {
 	pthread_mutex_lock(&lock);
-	controlled++;
 	qp->next = live;
 	if (live)
 		live->prev = qp;
@@ -268,7 +266,7 @@ static bool replace_file(int dir, const char *name, const char *base)
 	int error, fd;
 
 	if (exists && !S_ISREG(st.st_mode))
-		return write_file(ccs_filename_open(name, O_CREAT | O_TRUNC));
+		return write_file(ccs_open_path(name, O_WRONLY | O_CREAT | O_TRUNC));
 	if (exists)
 		warn_of_replacement(name, &st);
 	fd = create_temp(dir, base, temp, sizeof(temp));
@@ -309,24 +307,6 @@ void ccs_report_write(void)
 	else if (!write_report(name))
 		ccs_log(CCS_LOG_WARN, "cannot write report %s: %s", name, strerror(errno));
 	ccs_write_guard_end(&guard);
-}
-
-/* A process without QPs does not log this. */
-void ccs_report_log_summary(void)
-{
-	char reasons[512] = "";
-
-	for (unsigned i = 0; i < CCS_UNCONTROLLED_COUNT; i++) {
-		const uint64_t n = atomic_load(&ccs_shim()->uncontrolled[i]);
-		const size_t at = strlen(reasons);
-
-		if (n)
-			snprintf(reasons + at, sizeof(reasons) - at, "%s%s %" PRIu64, at ? ", " : "",
-				 ccs_uncontrolled_names[i], n);
-	}
-	if (controlled || *reasons)
-		ccs_log(CCS_LOG_INFO, "controlled QPs: %" PRIu64 "; uncontrolled: %s", controlled,
-			*reasons ? reasons : "none");
 }
 
 static void count_uncontrolled(enum ccs_uncontrolled reason, uint32_t qp_num)

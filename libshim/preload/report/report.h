@@ -7,7 +7,6 @@
 void ccs_report_add(struct qp *qp);
 void ccs_report_remove(struct qp *qp);  /* qp->lock is held */
 void ccs_report_write(void);
-void ccs_report_log_summary(void);      /* how many QPs were controlled, at level info */
 
 /* Count something that is left uncontrolled and is no known QP. */
 void ccs_uncontrolled_count(enum ccs_uncontrolled reason);

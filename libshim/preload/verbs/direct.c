@@ -17,8 +17,6 @@
 #include "preload/report/report.h"
 #include "preload/verbs/verbs.h"
 
-#define MLX5 "libmlx5.so"
-#define EFA "libefa.so"
 
 /* The beginning of struct mlx5dv_obj, the same in all versions. */
 struct direct_obj {
@@ -34,9 +32,6 @@ int ccs_direct_init_obj_1_0(struct direct_obj *obj, uint64_t type);
 int ccs_direct_init_obj_1_2(struct direct_obj *obj, uint64_t type);
 void *ccs_direct_devx(struct ibv_context *context, const void *in, size_t inlen, void *out,
 		      size_t outlen);
-struct ibv_qp *ccs_direct_efa_driver_qp(struct ibv_pd *pd, void *attr, uint32_t type);
-struct ibv_qp *ccs_direct_efa_qp_ex(struct ibv_context *context, void *attr, void *efa_attr,
-				    uint32_t inlen);
 
 /*
  * The symbols that programs link to. Link-time optimisation loses versions that only an asm
@@ -52,13 +47,11 @@ SYMBOL(ccs_direct_create_qp, "mlx5dv_create_qp@MLX5_1.3")
 SYMBOL(ccs_direct_init_obj_1_0, "mlx5dv_init_obj@MLX5_1.0")
 SYMBOL(ccs_direct_init_obj_1_2, "mlx5dv_init_obj@MLX5_1.2")
 SYMBOL(ccs_direct_devx, "mlx5dv_devx_obj_create@MLX5_1.7")
-SYMBOL(ccs_direct_efa_driver_qp, "efadv_create_driver_qp@EFA_1.0")
-SYMBOL(ccs_direct_efa_qp_ex, "efadv_create_qp_ex@EFA_1.1")
 
 /* Declares `real`, and returns if the library has no such function. */
-#define REAL(result, args, library, name, version, otherwise) \
+#define REAL(result, args, name, version, otherwise) \
 	result (*real) args; \
-	*(void **)&real = ccs_loaded_find(library, name, version); \
+	*(void **)&real = ccs_loaded_find("libmlx5.so", name, version); \
 	if (!real) { \
 		errno = EOPNOTSUPP; \
 		return otherwise; \
@@ -73,20 +66,18 @@ static void count_direct(const char *function)
 		     "see LIMITS in libccshim(7)", function);
 }
 
-static struct ibv_qp *count_created(struct ibv_qp *qp, const char *function)
+HOOK struct ibv_qp *ccs_direct_create_qp(struct ibv_context *context, void *attr, void *mlx5_attr)
 {
+	struct ibv_qp *qp;
+
+	REAL(struct ibv_qp *, (struct ibv_context *, void *, void *), "mlx5dv_create_qp", "MLX5_1.3",
+	     NULL)
+	qp = real(context, attr, mlx5_attr);
 	if (qp && !ccs_forked())
 		ccs_qp_uncontrolled(qp);
 	if (qp)
-		count_direct(function);
+		count_direct("mlx5dv_create_qp");
 	return qp;
-}
-
-HOOK struct ibv_qp *ccs_direct_create_qp(struct ibv_context *context, void *attr, void *mlx5_attr)
-{
-	REAL(struct ibv_qp *, (struct ibv_context *, void *, void *), MLX5, "mlx5dv_create_qp",
-	     "MLX5_1.3", NULL)
-	return count_created(real(context, attr, mlx5_attr), "mlx5dv_create_qp");
 }
 
 /* QPs that are created later on a CQ which the application reads itself are not controlled. */
@@ -104,7 +95,7 @@ static int init_obj(struct direct_obj *obj, uint64_t type, const char *version)
 {
 	int rc;
 
-	REAL(int, (struct direct_obj *, uint64_t), MLX5, "mlx5dv_init_obj", version, EOPNOTSUPP)
+	REAL(int, (struct direct_obj *, uint64_t), "mlx5dv_init_obj", version, EOPNOTSUPP)
 	rc = real(obj, type);
 	if (!rc)
 		mark_objects(obj, type);
@@ -127,7 +118,7 @@ HOOK void *ccs_direct_devx(struct ibv_context *context, const void *in, size_t i
 	uint16_t opcode = 0;
 	void *obj;
 
-	REAL(void *, (struct ibv_context *, const void *, size_t, void *, size_t), MLX5,
+	REAL(void *, (struct ibv_context *, const void *, size_t, void *, size_t),
 	     "mlx5dv_devx_obj_create", "MLX5_1.7", NULL)
 	if (inlen >= sizeof(opcode))
 		memcpy(&opcode, in, sizeof(opcode));
@@ -135,19 +126,4 @@ HOOK void *ccs_direct_devx(struct ibv_context *context, const void *in, size_t i
 	if (obj && be16toh(opcode) == DEVX_CREATE_QP)
 		count_direct("mlx5dv_devx_obj_create");
 	return obj;
-}
-
-HOOK struct ibv_qp *ccs_direct_efa_driver_qp(struct ibv_pd *pd, void *attr, uint32_t type)
-{
-	REAL(struct ibv_qp *, (struct ibv_pd *, void *, uint32_t), EFA, "efadv_create_driver_qp",
-	     "EFA_1.0", NULL)
-	return count_created(real(pd, attr, type), "efadv_create_driver_qp");
-}
-
-HOOK struct ibv_qp *ccs_direct_efa_qp_ex(struct ibv_context *context, void *attr, void *efa_attr,
-					 uint32_t inlen)
-{
-	REAL(struct ibv_qp *, (struct ibv_context *, void *, void *, uint32_t), EFA,
-	     "efadv_create_qp_ex", "EFA_1.1", NULL)
-	return count_created(real(context, attr, efa_attr, inlen), "efadv_create_qp_ex");
 }

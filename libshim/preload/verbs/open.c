@@ -67,15 +67,9 @@ HOOK struct ibv_context *ibv_import_device(int cmd_fd)
  */
 HOOK struct ibv_context *verbs_open_device(struct ibv_device *device, void *private_data)
 {
-	static _Atomic(void *) found;
 	struct ibv_context *(*real)(struct ibv_device *, void *), *context;
-	void *symbol = atomic_load_explicit(&found, memory_order_relaxed);
 
-	if (!symbol) {
-		symbol = ccs_loaded_find("libibverbs.so", "verbs_open_device", NULL);
-		atomic_store_explicit(&found, symbol, memory_order_relaxed);
-	}
-	*(void **)&real = symbol;
+	*(void **)&real = ccs_loaded_find("libibverbs.so", "verbs_open_device", NULL);
 	if (!in_open_device)
 		open_begin();
 	context = real(device, private_data);

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/loaded.h"
-#include "base/thread.h"
 #include "config/environment.h"
 #include "config/job.h"
 #include "feedback/agent_client.h"
@@ -62,15 +61,6 @@ static void __attribute__((constructor)) keep_environment(void)
 	ccs_environment_keep(ccs_job_variables);
 }
 
-static void set_thread_cpus(void)
-{
-	cpu_set_t cpus;
-	char err[1];
-
-	if (!ccs_cpus_parse(ccs_shim()->options.thread_cpus, &cpus, err, sizeof(err)))
-		ccs_thread_set_cpus(&cpus);
-}
-
 /* No fork handler ran for a child of _Fork() or clone(): its files are the parent's. */
 static bool is_owner(void)
 {
@@ -89,7 +79,6 @@ static void finish(void)
 	ccs_linger_at_exit();
 	ccs_agent_client_finish();
 	ccs_agent_thread_flush_log();
-	ccs_report_log_summary();
 	ccs_trace_finish();
 	if (shim->options.report[0])
 		ccs_report_write();
@@ -142,7 +131,6 @@ static void set_up(void)
 	ccs_job(); /* before the application can change its environment */
 	shim->handle_request = ccs_set_request_handle;
 	shim->off = !ccs_policy_setup(&shim->options);
-	set_thread_cpus();
 	if (!shim->off) {
 		shim->clock_cost_us = ccs_clock_cost_us();
 		ccs_qp_feedback_setup(&shim->options);

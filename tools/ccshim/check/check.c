@@ -12,7 +12,7 @@
 
 #include "base/document.h"
 #include "cc/cc.h"
-#include "config/check_cc.h"
+#include "config/plugin.h"
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/ccshim/shared/preload.h"
 #include "tools/ccshim/run/run_options.h"
@@ -83,15 +83,15 @@ static void check_feedback(struct check *c, const struct ccs_cc_ops *ops,
 		check_report(c, CHECK_OK, "agent", NULL, "not needed for %s", ops->name);
 }
 
-/* Check the configuration that applies to the command. */
-static void check_configuration(struct check *c, const char *command)
+/* Check the configuration that applies to the program. */
+static void check_configuration(struct check *c)
 {
 	struct ccs_options o;
 	struct ccs_cc_spec spec;
 	char err[1024];
 	int wrong;
 
-	wrong = ccs_options_load_as(basename(command), &o, report_mistake, c);
+	wrong = ccs_options_load_as(c->program ? c->program : "ccshim", &o, report_mistake, c);
 	if (ccs_spec_parse(&spec, o.cc, err, sizeof(err))) {
 		check_report(c, CHECK_FAIL, "config", "'ccshim info -a' lists the algorithms",
 			  "cc: %s", err);
@@ -115,7 +115,7 @@ static void check_all(struct check *c, char *const *argv)
 	if (*argv)
 		check_command(c, argv);
 	check_devices(c);
-	check_configuration(c, *argv ? *argv : "ccshim");
+	check_configuration(c);
 }
 
 static void print_verdict(const struct check *c, const char *command)

@@ -91,8 +91,7 @@ static void report_status(struct check *c, const char *socket, const char *statu
 			  "also receives", "%s, process %llu, version %lu, receives CNPs but sends none",
 			  socket, pid, version);
 	else if (lost)
-		check_report(c, CHECK_WARN, "agent", "name the interfaces with ccshimd --interface, or "
-			  "give it more CPU time", "%s, process %llu, version %lu, has lost %llu marked "
+		check_report(c, CHECK_WARN, "agent", "give it more CPU time", "%s, process %llu, version %lu, has lost %llu marked "
 			  "packets and captured %llu", socket, pid, version, lost, seen);
 	else
 		check_report(c, CHECK_OK, "agent", NULL, "%s, process %llu, version %lu, sends and "

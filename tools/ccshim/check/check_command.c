@@ -25,9 +25,9 @@ static void report_reach(struct check *c, const struct command_uses *u, const ch
 {
 	if (*u->verbs)
 		report_verbs(c, u, name);
-	else if (u->copy)
+	else if (*u->copy)
 		check_report(c, CHECK_FAIL, "verbs", "link it with the libibverbs of this host",
-			  "%s contains a copy of libibverbs, which cannot be intercepted", name);
+			  "%s contains a copy of libibverbs, which cannot be intercepted", u->copy);
 	else if (*u->opens)
 		check_report(c, CHECK_OK, "verbs", NULL, "%s names libibverbs.so: if it opens it, "
 			  "its calls are intercepted", u->opens);
@@ -65,7 +65,7 @@ static void report_kind(struct check *c, const struct command *k)
 	const char *by = *k->started_by ? ", started by " : "";
 	struct command_verdict v;
 
-	if (command_judge(k, &v))
+	if (command_judge(k, NULL, &v))
 		check_report(c, v.certain ? CHECK_FAIL : CHECK_WARN, "command", v.remedy,
 			     v.certain ? "%s: %s" : "%s: cannot tell: %s", k->path, v.text);
 	else if (*k->script)
@@ -83,11 +83,11 @@ void check_command(struct check *c, char *const *argv)
 	struct command_uses uses;
 
 	if (!k || !command_follow(k, argv)) {
-		check_report(c, CHECK_FAIL, "command", "give the name of an executable", "%s",
-			  k ? k->problem : "no memory");
+		check_report(c, CHECK_FAIL, "command", k ? k->remedy : "", "%s", k ? k->problem : "no memory");
 		free(k);
 		return;
 	}
+	c->program = strdup(basename(k->path));
 	report_kind(c, k);
 	obstacle = preload_obstacle(k->path);
 	if (obstacle != PRELOAD_FOREIGN && obstacle != PRELOAD_LIBC && !*k->unknown) {

@@ -9,29 +9,29 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+enum { COMMAND_WORDS = 512 };
+
 struct command {
 	char path[PATH_MAX];            /* the ELF file that is executed in the end */
 	char started_by[256];           /* "mpirun, env": what it was followed through; "" */
 	char script[PATH_MAX];          /* that this file interprets; "" */
 	char module[NAME_MAX + 1];      /* of python -m, instead of a script */
 	char problem[2 * PATH_MAX + 64]; /* the reason why it was not found; "" */
+	const char *remedy;             /* of the problem */
 	bool open_mpi;                  /* one of started_by is Open MPI's launcher */
-	char removed[64];               /* command that starts it without LD_PRELOAD: "env -i"; "" */
-	char unknown[128];              /* a wrapper that may, and the reason; "" */
-	char text[4096];                /* the argument of a shell's -c, in words */
-	char *words[64];
+	char removed[128];              /* why it is started without LD_PRELOAD: "env removes ..."; "" */
+	char unknown[128];              /* why it may be; "" */
+	char text[8192];                /* copies of words of scripts and of shells' -c */
+	unsigned used;                  /* bytes of it */
+	char *words[COMMAND_WORDS + 1];
+	unsigned count;
 };
 
-/* Follow wrappers (env, timeout, mpirun, sh -c ...) and interpreters. False: see problem. */
+/*
+ * Follow wrappers (env, timeout, mpirun, sh -c ...), interpreters, and the arguments of programs that
+ * do not use verbs. False: see problem.
+ */
 bool command_follow(struct command *c, char *const *argv);
-
-struct command_verdict {
-	bool certain;                   /* it will not be controlled; otherwise it may not be */
-	const char *text, *remedy;      /* "it is setuid" */
-};
-
-/* Whether there is a reason why the program that was found may not be controlled. */
-bool command_judge(const struct command *c, struct command_verdict *v);
 
 struct command_uses {
 	char verbs[NAME_MAX + 1];       /* the library of verbs, if one is linked */
@@ -42,7 +42,7 @@ struct command_uses {
 	char missing[NAME_MAX + 1];     /* a library that was not found */
 	char of[32];                    /* "UCX": `by` is one of its plug-ins; "" */
 	char import[NAME_MAX + 1];      /* `by` is a file of this Python module; "" */
-	bool copy;                      /* the program contains libibverbs */
+	char copy[NAME_MAX + 1];        /* an object that contains libibverbs */
 	bool ucx_direct;                /* UCX is linked, with transports of direct verbs */
 };
 
@@ -51,6 +51,21 @@ struct command_uses {
  * linked, and the modules that a Python script imports.
  */
 void command_uses(struct command_uses *u, const struct command *c);
+
+/* Whether the file, its libraries or their plug-ins use verbs. */
+bool command_file_uses(const char *path);
+
+struct command_verdict {
+	bool certain;                   /* it will not be controlled; otherwise it may not be */
+	const char *remedy;
+	char text[NAME_MAX + 64];       /* "it is setuid" */
+};
+
+/*
+ * Whether there is a reason why the program that was found may not be controlled; without u it is not
+ * that it contains a copy of libibverbs.
+ */
+bool command_judge(const struct command *c, const struct command_uses *u, struct command_verdict *v);
 
 /* True if UCX may choose transports of direct verbs with this UCX_TLS; NULL: it is not set. */
 bool command_ucx_is_direct(const char *tls);

@@ -8,68 +8,94 @@
 #include "command.h"
 #include "tools/ccshim/shared/preload.h"
 
-enum { WRAPPERS = 8, SCRIPTS = 4 };      /* nested; the kernel's limit of interpreters */
+enum { NESTED = 16 };                    /* programs that start others, and interpreters */
 
 /*
- * Programs that execute what their arguments name; the short options that take a word; and the
- * number of words before the program that are no options. after: the option, or the words, that the
- * program follows; without it they start no program.
+ * Programs that execute the program that their arguments name; the short options that take a word; and
+ * the number of words before the program that are no options. after: the word that the program
+ * follows; without it they start no program.
  */
 static const struct wrapper {
-	const char *name, *valued;
+	const char *names, *valued;
 	unsigned words;
 	const char *after;
 } wrappers[] = {
-	{ "catchsegv", "", 0, NULL }, { "cgexec", "g", 0, NULL }, { "chrt", "TPD", 1, NULL },
-	{ "eatmydata", "", 0, NULL }, { "env", "uCS", 0, NULL }, { "fakeroot", "lsifb", 0, NULL },
-	{ "faketime", "p", 1, NULL }, { "flock", "wE", 1, NULL }, { "gdb", "", 0, "--args" },
-	{ "gdbserver", "", 1, NULL }, { "ionice", "cnpPu", 0, NULL }, { "ip", "", 1, "netns exec" },
-	{ "ld.so", "", 0, NULL }, { "ltrace", "aeFlnopsuwx", 0, NULL }, { "mpiexec", "nHNfx", 0, NULL },
-	{ "mpiexec.hydra", "nf", 0, NULL }, { "mpirun", "cnHNfx", 0, NULL }, { "nice", "n", 0, NULL },
-	{ "nohup", "", 0, NULL }, { "nsenter", "tSG", 0, NULL }, { "numactl", "ipPmMCNO", 0, NULL },
-	{ "orterun", "cnHNx", 0, NULL }, { "perf", "eopCcFGIkmrtuxjD", 1, NULL },
-	{ "prlimit", "op", 0, NULL }, { "prterun", "cnHNx", 0, NULL }, { "prun", "cnHNx", 0, NULL },
-	{ "rr", "ocpv", 0, "record" }, { "setarch", "", 0, NULL }, { "setpriv", "", 0, NULL },
-	{ "setsid", "", 0, NULL }, { "srun", "ABcCdDeGiIJmMnNopPqrStTwxz", 0, NULL },
-	{ "stdbuf", "ioe", 0, NULL }, { "strace", "aeEIOopPsSuUXb", 0, NULL },
-	{ "taskset", "", 1, NULL }, { "time", "fo", 0, NULL }, { "timeout", "ks", 1, NULL },
-	{ "unshare", "RwSG", 0, NULL }, { "valgrind", "", 0, NULL },
-	{ "x86_64", "", 0, NULL },
+	{ " catchsegv eatmydata i386 ld.so linux32 linux64 nohup setarch setpriv setsid valgrind x86_64 ",
+	  "", 0, NULL },
+	{ " gdbserver taskset ", "", 1, NULL }, { " ccshim ", "armtoc", 0, "run" },
+	{ " cgexec ", "g", 0, NULL }, { " choom ", "np", 0, NULL }, { " chrt ", "TPD", 1, NULL },
+	{ " env ", "uC", 0, NULL }, { " fakeroot ", "lsifb", 0, NULL }, { " faketime ", "p", 1, NULL },
+	{ " flock ", "wE", 1, NULL }, { " gdb ", "", 0, "--args" }, { " ionice ", "cnpPu", 0, NULL },
+	{ " ip ", "", 1, "exec" }, { " ltrace ", "aeFlnopsuwx", 0, NULL },
+	{ " mpiexec mpiexec.hydra mpirun orterun prterun prun ", "cnHNfx", 0, NULL },
+	{ " nice ", "n", 0, NULL }, { " nsenter ", "tSG", 0, NULL }, { " numactl ", "ipPmMCNO", 0, NULL },
+	{ " perf ", "eopCcFGIkmrtuxjD", 1, NULL }, { " prlimit ", "op", 0, NULL },
+	{ " rr ", "ocpv", 0, "record" }, { " srun ", "ABcCdDeGiIJmMnNopPqrStTwxz", 0, NULL },
+	{ " stdbuf ", "ioe", 0, NULL }, { " strace ", "aeEIOopPsSuUXb", 0, NULL },
+	{ " time ", "fo", 0, NULL }, { " timeout ", "ks", 1, NULL }, { " unshare ", "RwSG", 0, NULL },
 };
 
 /* Programs that start others where LD_PRELOAD or the library may not be. */
 static const struct elsewhere {
-	const char *name, *reason;
+	const char *names, *reason;
 } elsewhere[] = {
-	{ "apptainer", "in a container" }, { "at", "later, by another process" },
-	{ "chroot", "in another root directory" }, { "crictl", "in a container" },
-	{ "ctr", "in a container" }, { "docker", "in a container" }, { "doas", "as another user" },
-	{ "enroot", "in a container" }, { "kubectl", "in a container" }, { "lxc-attach", "in a container" },
-	{ "machinectl", "in a container" }, { "nerdctl", "in a container" },
-	{ "nsenter", "in other namespaces" }, { "parallel-ssh", "on other hosts" },
-	{ "pdsh", "on other hosts" }, { "podman", "in a container" }, { "rsh", "on another host" },
-	{ "runuser", "as another user" }, { "singularity", "in a container" },
-	{ "ssh", "on another host" }, { "su", "as another user" }, { "sudo", "as another user" },
-	{ "systemd-nspawn", "in a container" }, { "systemd-run", "by another process" },
+	{ " apptainer buildah bwrap ch-run crictl crun ctr docker enroot firejail flatpak kubectl lxc "
+	  "lxc-attach machinectl nerdctl podman runc sarus shifter singularity systemd-nspawn ",
+	  "in a container" },
+	{ " clush mosh parallel-ssh pdsh rsh ssh sshpass ", "on another host" },
+	{ " doas gosu pkexec runuser setuidgid su su-exec sudo ", "as another user" },
+	{ " at batch bsub qsub sbatch screen systemd-run tmux ", "by another process" },
+	{ " chroot proot ", "in another root directory" }, { " nsenter ", "in other namespaces" },
+	{ " memusage ", "with another LD_PRELOAD" },
 };
 
-/* "/lib64/ld-linux-x86-64.so.2 ./app" runs the program as "./app" does. */
-static bool is_linker(const char *name)
+#define LENGTH(array) (sizeof(array) / sizeof(*(array)))
+
+static bool is_listed(const char *name, const char *names)
 {
-	return strncmp(name, "ld", 2) == 0 && strstr(name, ".so.");
+	char word[64];
+
+	snprintf(word, sizeof(word), " %s ", name);
+	return strstr(names, word);
 }
 
+/* "/lib64/ld-linux-x86-64.so.2 ./app" runs the program as "./app" does. */
 static const struct wrapper *find_wrapper(const char *name)
 {
-	if (is_linker(name))
+	if (strncmp(name, "ld", 2) == 0 && strstr(name, ".so."))
 		name = "ld.so";
-	for (unsigned i = 0; i < sizeof(wrappers) / sizeof(*wrappers); i++)
-		if (strcmp(wrappers[i].name, name) == 0)
+	for (unsigned i = 0; i < LENGTH(wrappers); i++)
+		if (is_listed(name, wrappers[i].names))
 			return &wrappers[i];
 	return NULL;
 }
 
-/* A long option of the dynamic linker that takes the next word, which may be a file. */
+/* The reason why the program starts others elsewhere, or NULL. */
+static const char *find_elsewhere(const char *name)
+{
+	for (unsigned i = 0; i < LENGTH(elsewhere); i++)
+		if (is_listed(name, elsewhere[i].names))
+			return elsewhere[i].reason;
+	return NULL;
+}
+
+static bool is_shell(const char *name)
+{
+	return is_listed(name, " sh bash dash ksh zsh ");
+}
+
+static bool is_python(const char *name)
+{
+	return strncmp(name, "python", 6) == 0;
+}
+
+/* Whether a launcher of MPI or Slurm, which passes a variable that is named without a value. */
+static bool is_launcher(const char *name)
+{
+	return strncmp(name, "mpi", 3) == 0 || strstr(name, "run");
+}
+
+/* Whether the option takes the next word. The long options are the dynamic linker's. */
 static bool takes_word(const char *w, const char *valued)
 {
 	return (w[0] == '-' && w[1] && !w[2] && strchr(valued, w[1])) || strcmp(w, "--preload") == 0 ||
@@ -99,76 +125,162 @@ static char *const *find_program(char *const *word, const char *valued, unsigned
 	return NULL;
 }
 
-/* The words after an option, or after two words that follow each other. */
+/* The words after a word; NULL: it is not there. */
 static char *const *find_after(char *const *word, const char *after)
 {
-	const size_t len = strcspn(after, " ");
+	while (*word && strcmp(*word, after) != 0)
+		word++;
+	return *word ? word + 1 : NULL;
+}
 
-	for (; *word; word++)
-		if (strncmp(*word, after, len) == 0 && !(*word)[len])
-			return !after[len] ? word + 1
-			     : word[1] && strcmp(word[1], after + len + 1) == 0 ? word + 2 : NULL;
+/* -- words of a text --------------------------------------------------------------------------- */
+
+/* Add the parts of a word, if there is space for them. */
+static void add_text(struct command *c, const char *text, const char *separators)
+{
+	char *copy = c->text + c->used, *save;
+	const size_t len = strlen(text) + 1;
+
+	if (len > sizeof(c->text) - c->used)
+		return;
+	c->used += len;
+	memcpy(copy, text, len);
+	for (char *w = strtok_r(copy, separators, &save); w && c->count < COMMAND_WORDS;
+	     w = strtok_r(NULL, separators, &save))
+		c->words[c->count++] = w;
+}
+
+/* End a list by the parts of these words. The last of all words is NULL. */
+static char **end_words(struct command *c, unsigned first, char *const *argv, const char *separators)
+{
+	for (; *argv; argv++)
+		add_text(c, *argv, separators);
+	if (c->count < COMMAND_WORDS)
+		c->words[c->count++] = NULL;
+	return c->words + first;
+}
+
+/* Whether the word is a program that starts others or uses verbs. */
+static bool is_worth_following(const char *word)
+{
+	const char *name = basename(word);
+	char buf[PATH_MAX];
+	const char *file = preload_which(word, buf, sizeof(buf));
+
+	return file && (find_wrapper(name) || is_shell(name) || find_elsewhere(name) ||
+			command_file_uses(file));
+}
+
+/* The first program, in these words or their parts, that is worth following; options may have values. */
+static char *const *find_in_words(struct command *c, char *const *argv)
+{
+	char *value;
+
+	for (char **w = end_words(c, c->count, argv, " \t\n;&|()'\""); *w; w++) {
+		value = **w == '-' ? strchr(*w, '=') : NULL;
+		if (is_worth_following(value ? value + 1 : *w)) {
+			*w = value ? value + 1 : *w;
+			*c->script = '\0';
+			return w;
+		}
+	}
 	return NULL;
 }
 
-static char *const *find_wrapped(const struct wrapper *w, char *const *argv)
-{
-	if (w->after)
-		argv = find_after(argv + 1, w->after);
-	else
-		argv++;
-	return argv ? find_program(argv, w->valued, w->words) : NULL;
-}
+/* -- what starts the program ------------------------------------------------------------------- */
 
-/* Whether env(1) removes LD_PRELOAD, or replaces it by a list without the shim. */
-static bool removes_preload(char *const *word, char *const *end)
-{
-	bool removed = false;
-
-	for (; word < end; word++) {
-		const char *w = *word;
-
-		if (strcmp(w, "-") == 0 || strcmp(w, "--ignore-environment") == 0 ||
-		    (w[0] == '-' && w[1] != '-' && strcspn(w, "i") < strcspn(w, "uCS")) ||
-		    (strcmp(w, "-u") == 0 && word[1] && strcmp(word[1], "LD_PRELOAD") == 0) ||
-		    strcmp(w, "-uLD_PRELOAD") == 0 || strcmp(w, "--unset=LD_PRELOAD") == 0)
-			removed = true;
-		else if (strncmp(w, "LD_PRELOAD=", 11) == 0)
-			removed = !strstr(w, "ccshim");
-	}
-	return removed;
-}
-
-/* Note what a wrapper does to LD_PRELOAD, or that this is not known. */
-static void note_effect(struct command *c, const char *name, char *const *argv, char *const *next)
-{
-	if (strcmp(name, "env") == 0 && next && removes_preload(argv + 1, next))
-		snprintf(c->removed, sizeof(c->removed), "env removes LD_PRELOAD, or replaces it");
-	for (unsigned i = 0; i < sizeof(elsewhere) / sizeof(*elsewhere) && !*c->unknown && argv[1]; i++)
-		if (strcmp(elsewhere[i].name, name) == 0)
-			snprintf(c->unknown, sizeof(c->unknown), "%s starts programs %s, where "
-				 "LD_PRELOAD or the library may be missing", name, elsewhere[i].reason);
-}
-
-static bool is_shell(const char *name)
-{
-	return strcmp(name, "sh") == 0 || strcmp(name, "bash") == 0 || strcmp(name, "dash") == 0 ||
-	       strcmp(name, "ksh") == 0 || strcmp(name, "zsh") == 0;
-}
-
-/* The words of a shell's -c. Only one shell is followed: its words are kept in *c. */
+/* A program that a shell's arguments name; otherwise the first program in the text of -c. */
 static char *const *find_in_shell(struct command *c, char *const *argv)
 {
-	unsigned n = 0;
-	char *save;
+	const unsigned first = c->count;
+	char *const *next = find_in_words(c, argv + 1);
 
-	if (!argv[1] || argv[1][0] != '-' || argv[1][1] == '-' || !strchr(argv[1], 'c') || !argv[2] || *c->text)
-		return NULL;
-	snprintf(c->text, sizeof(c->text), "%s", argv[2]);
-	for (char *w = strtok_r(c->text, " \t\n;&|()'\"", &save); w && n < 63;
-	     w = strtok_r(NULL, " \t\n;&|()'\"", &save))
-		c->words[n++] = w;
-	return find_program(c->words, "", 0);
+	while (!next && *++argv && **argv == '-')
+		if ((*argv)[1] != '-' && strchr(*argv, 'c'))
+			next = find_program(c->words + first, "", 0);
+	return next;
+}
+
+/* Whether env has the option -S, which takes the words of a command. */
+static bool has_split(char *const *word)
+{
+	while (*++word)
+		if (strncmp(*word, "--s", 3) == 0 ||
+		    (**word == '-' && (*word)[1] != '-' && strcspn(*word, "S") < strcspn(*word, "uC")))
+			return true;
+	return false;
+}
+
+static char *const *find_next(struct command *c, const char *name, const char *file, char *const *argv)
+{
+	const struct wrapper *w = find_wrapper(name);
+	char *const *next = argv + 1;
+
+	if (w && w->after)
+		next = find_after(next, w->after);
+	next = w && next ? find_program(next, w->valued, w->words) : NULL;
+	if (next || is_python(name))
+		return next;
+	if (is_shell(name))
+		return find_in_shell(c, argv);
+	return w || !command_file_uses(file) ? find_in_words(c, argv + 1) : NULL;
+}
+
+/* -- what becomes of LD_PRELOAD ---------------------------------------------------------------- */
+
+/* Options that start the program without the variables of the environment. */
+static bool clears_environment(const char *name, const char *w)
+{
+	const size_t len = strlen(w);
+
+	if (strcmp(name, "env") == 0)
+		return strcmp(w, "-") == 0 || (len > 9 && strncmp(w, "--ignore-environment", len) == 0) ||
+		       (*w == '-' && w[1] != '-' && strcspn(w, "i") < strcspn(w, "uCS"));
+	return (len > 4 && strncmp(w, "--reset-env", len) == 0) ||
+	       (strncmp(w, "--export=", 9) == 0 && !strstr(w, "ALL") && !strstr(w, "LD_PRELOAD"));
+}
+
+/*
+ * Note whether the words between a program and the program that it starts remove LD_PRELOAD, or change
+ * the root directory.
+ */
+static void note_words(struct command *c, const char *name, char *const *word, char *const *end)
+{
+	const char *variable = is_launcher(name) ? "LD_PRELOAD=" : "LD_PRELOAD";
+	bool removed = false, named = false;
+
+	for (; *word && word != end; word++) {
+		const bool root = strcmp(name, "unshare") == 0 &&
+			(strncmp(*word, "-R", 2) == 0 || strstr(*word, "--root"));
+		const bool ours = strstr(*word, "libccshim");
+		const bool names = root || strstr(*word, variable) || strstr(*word, "exec -c");
+
+		removed = clears_environment(name, *word) || (removed && !(names && ours));
+		named = names ? !ours : named;
+	}
+	if (removed || (named && strcmp(name, "env") == 0))
+		snprintf(c->removed, sizeof(c->removed), "%s removes LD_PRELOAD, or replaces it", name);
+	else if (named)
+		snprintf(c->unknown, sizeof(c->unknown), "arguments of %s may remove LD_PRELOAD or "
+			 "change the root", name);
+}
+
+/* Note whether a program removes LD_PRELOAD for the next, or that this is unknown. */
+static void note_effect(struct command *c, const char *name, const char *file, char *const *argv,
+			char *const *next)
+{
+	const char *reason = find_elsewhere(name);
+
+	if (next && strcmp(name, "ccshim") == 0 && find_after(argv + 1, "run"))
+		*c->removed = *c->unknown = '\0';
+	else if (next && preload_obstacle(file) >= PRELOAD_SETUID)
+		snprintf(c->removed, sizeof(c->removed), "%s gains privileges, which removes LD_PRELOAD",
+			 name);
+	else if (next)
+		note_words(c, name, argv + 1, next);
+	if (reason && argv[1] && !*c->unknown)
+		snprintf(c->unknown, sizeof(c->unknown), "%s starts programs %s, where LD_PRELOAD or the "
+			 "library may be missing", name, reason);
 }
 
 static bool is_open_mpi(void *arg, const struct ccs_elf_needed *lib)
@@ -179,114 +291,79 @@ static bool is_open_mpi(void *arg, const struct ccs_elf_needed *lib)
 	return *found;
 }
 
-/* The command that a wrapper runs; NULL if argv is not a wrapper. */
+/* The words of the next program; NULL: no other program is known to follow. */
 static char *const *unwrap(struct command *c, char *const *argv)
 {
 	const char *name = basename(*argv);
-	const struct wrapper *w = find_wrapper(name);
-	char *const *next = w ? find_wrapped(w, argv) : is_shell(name) ? find_in_shell(c, argv) : NULL;
 	const size_t at = strlen(c->started_by);
 	char buf[PATH_MAX];
-	const char *file = next ? preload_which(*argv, buf, sizeof(buf)) : NULL;
+	const char *file = preload_which(*argv, buf, sizeof(buf));
+	char *const *next;
 
-	note_effect(c, name, argv, next);
-	if (!file)
+	if (strcmp(name, "env") == 0 && has_split(argv))
+		argv = end_words(c, c->count, argv, " \t\n'\"");
+	next = file ? find_next(c, name, file, argv) : NULL;
+	note_effect(c, name, file, argv, next);
+	if (!next)
 		return NULL;
 	snprintf(c->started_by + at, sizeof(c->started_by) - at, "%s%s", at ? ", " : "", name);
-	if (strncmp(name, "mpi", 3) == 0 || strstr(name, "run"))
+	if (is_launcher(name))
 		ccs_elf_needed_walk(file, is_open_mpi, &c->open_mpi);
 	return next;
 }
 
-/* Read the start of a file, as much as the kernel does. */
-static size_t read_start(const char *path, char *buf, size_t size)
+/* -- scripts ----------------------------------------------------------------------------------- */
+
+static char *const *refuse(struct command *c, const char *file, const char *why, const char *name,
+			   const char *remedy)
 {
-	FILE *file = fopen(path, "re");
-	const size_t n = file ? fread(buf, 1, size - 1, file) : 0;
-
-	if (file)
-		fclose(file);
-	buf[n] = '\0';
-	return n;
-}
-
-/* The command that env(1) would run, after its options and assignments. */
-static const char *command_of_env(char *words, char *buf, size_t len)
-{
-	char *save, *word = strtok_r(words, " \t", &save);
-	const char *found;
-
-	while (word && (*word == '-' || strchr(word, '=')))
-		word = strtok_r(NULL, " \t", &save);
-	found = word ? preload_which(word, buf, len) : NULL;
-	if (found != buf)
-		snprintf(buf, len, "%s", found ? found : word ? word : "");
-	return found ? buf : NULL;
+	snprintf(c->problem, sizeof(c->problem), "%s: %s%s%s", file, why, *name ? ": " : "", name);
+	c->remedy = remedy;
+	return NULL;
 }
 
 /*
- * The interpreter of a file that is not ELF: the program that its first line names, or the shell if
- * it names none, as in execvp(3). NULL if it does not exist: *why is the reason, buf its name.
+ * The words that a script stands for: the interpreter that its first line names, with at most one
+ * argument, or the shell as in execvp(3), then the file and its arguments. NULL: see problem.
  */
-static const char *find_interpreter(const char *path, char *buf, size_t len, const char **why)
+static char *const *interpret(struct command *c, char *const *argv)
 {
-	char start[256], *save, *word;
-	const size_t n = read_start(path, start, sizeof(start));
+	const unsigned first = c->count;
+	const char *remedy = "correct its first line, or install the interpreter", *why;
+	char start[256], buf[PATH_MAX], *word, *rest = start + 2;
+	FILE *file = fopen(c->path, "re");
+	const size_t n = file ? fread(start, 1, sizeof(start) - 1, file) : 0; /* as the kernel */
 
-	*buf = '\0';
-	if (memchr(start, '\0', n)) {
-		*why = "it is neither an ELF file nor a script";
-		return NULL;
-	}
+	if (file)
+		fclose(file);
+	start[n] = '\0';
+	if (memchr(start, '\0', n))
+		return refuse(c, c->script, "it is neither an ELF file nor a script", "", remedy);
 	if (strncmp(start, "#!", 2) != 0)
-		return "/bin/sh";
+		strcpy(start, "#!/bin/sh");
 	start[strcspn(start, "\n")] = '\0';
-	if (strchr(start, '\r')) {
-		*why = "its first line ends with a carriage return";
-		return NULL;
-	}
-	*why = "its interpreter does not exist";
-	word = strtok_r(start + 2, " \t", &save);
-	if (!word)
-		return NULL;
-	if (strcmp(basename(word), "env") == 0)
-		return command_of_env(save, buf, len);
-	snprintf(buf, len, "%s", word);
-	return access(buf, X_OK) == 0 ? buf : NULL;
-}
-
-/* Follow interpreters from the file in path to an ELF file; it reads the file *script. */
-static bool follow_scripts(struct command *c)
-{
-	const char *why = "its interpreters are nested too deeply", *next;
-	char buf[PATH_MAX] = "", first[PATH_MAX];
-	struct ccs_elf e;
-
-	snprintf(first, sizeof(first), "%s", c->path);
-	for (unsigned i = 0; i <= SCRIPTS; i++) {
-		if (ccs_elf_open(&e, c->path) == 0) {
-			ccs_elf_close(&e);
-			return true;
-		}
-		next = find_interpreter(c->path, buf, sizeof(buf), &why);
-		if (!next)
-			break;
-		if (i == 0)
-			snprintf(c->script, sizeof(c->script), "%s", c->path);
-		snprintf(c->path, sizeof(c->path), "%s", next);
-	}
-	snprintf(c->problem, sizeof(c->problem), "%s: %s%s%s", first, why,
-		 !next && *buf ? ": " : "", next ? "" : buf);
-	return false;
+	if (strchr(start, '\r'))
+		return refuse(c, c->script, "its first line ends with a carriage return", "", remedy);
+	why = "its interpreter does not exist";
+	word = strtok_r(rest, " \t", &rest);
+	if (!word || access(word, X_OK))
+		return refuse(c, c->script, why, word ? word : "", remedy);
+	add_text(c, word, "");
+	add_text(c, rest + strspn(rest, " \t"), "");
+	add_text(c, c->path, "");
+	word = strcmp(basename(word), "env") ? NULL : strtok_r(rest, " \t", &rest);
+	if (word && *word != '-' && !strchr(word, '=') && !preload_which(word, buf, sizeof(buf)))
+		return refuse(c, c->script, why, word, remedy);
+	return end_words(c, first, argv + 1, "");
 }
 
 /* Find the script among an interpreter's arguments, or Python's -m MODULE. */
 static void find_script(struct command *c, char *const *argv)
 {
 	const char *name = basename(c->path);
-	const bool python = strncmp(name, "python", 6) == 0;
+	const bool python = is_python(name);
 
-	if (!python && !is_shell(name))
+	if (*c->script || (!python && !is_shell(name)))
 		return;
 	while (*++argv && argv[0][0] == '-') {
 		if (strcmp(*argv, "-c") == 0)
@@ -302,24 +379,48 @@ static void find_script(struct command *c, char *const *argv)
 		snprintf(c->script, sizeof(c->script), "%s", *argv);
 }
 
+/* Whether the program is an ELF file; then whether its dynamic linker exists. */
+static bool is_elf(struct command *c)
+{
+	const char *linker;
+	struct ccs_elf e;
+
+	if (ccs_elf_open(&e, c->path))
+		return false;
+	linker = ccs_elf_interpreter(&e);
+	if (linker && access(linker, X_OK) && preload_obstacle(c->path) != PRELOAD_FOREIGN) {
+		snprintf(c->problem, sizeof(c->problem), "%s: its dynamic linker %s does not exist", c->path,
+			 linker);
+		c->remedy = "install the C library that it was built for";
+	}
+	ccs_elf_close(&e);
+	return true;
+}
+
 bool command_follow(struct command *c, char *const *argv)
 {
-	char buf[PATH_MAX];
 	char *const *next;
 	const char *found;
+	char buf[PATH_MAX];
 
 	*c = (struct command){ .open_mpi = false };
-	for (unsigned i = 0; i < WRAPPERS && (next = unwrap(c, argv)); i++)
-		argv = next;
-	found = preload_which(*argv, buf, sizeof(buf));
-	if (!found) {
-		snprintf(c->problem, sizeof(c->problem), "%s: not found, or not executable", *argv);
-		return false;
+	for (unsigned i = 0; argv && i < NESTED; i++, argv = next) {
+		next = unwrap(c, argv);
+		if (next)
+			continue;
+		found = preload_which(*argv, buf, sizeof(buf));
+		if (!found)
+			return refuse(c, *argv, "not found, or not executable", "",
+				      "give the name of an executable");
+		snprintf(c->path, sizeof(c->path), "%s%s", strchr(found, '/') ? "" : "./", found);
+		if (is_elf(c)) {
+			find_script(c, argv);
+			return !*c->problem;
+		}
+		if (!*c->script)
+			snprintf(c->script, sizeof(c->script), "%s", c->path);
+		next = interpret(c, argv);
 	}
-	snprintf(c->path, sizeof(c->path), "%s%s", strchr(found, '/') ? "" : "./", found);
-	if (!follow_scripts(c))
-		return false;
-	if (!*c->script)
-		find_script(c, argv);
-	return true;
+	return argv && refuse(c, c->script, "its interpreters are nested too deeply", "",
+			      "correct its first line");
 }

@@ -106,15 +106,12 @@ static bool inspect_library(void *arg, const struct ccs_elf_needed *lib)
 	struct walk *w = arg;
 	struct command_uses *u = w->uses;
 
-	if (!lib->elf) {
-		if (!w->of && !w->import) /* a plug-in that lacks a library is not used */
-			set_once(u->missing, sizeof(u->missing), lib->name);
-		return false;
-	}
-	if (has_prefix(lib->name, "libibverbs.so")) {
+	if (!lib->elf && !w->of && !w->import) /* a plug-in that lacks a library is not used */
+		set_once(u->missing, sizeof(u->missing), lib->name);
+	if (has_prefix(lib->name, "libibverbs.so") && (lib->elf || !w->of))
 		found_verbs(w, lib);
+	if (!lib->elf || has_prefix(lib->name, "libibverbs.so"))
 		return false;
-	}
 	if (has_prefix(lib->name, "librdmacm.so") || has_prefix(lib->name, "libmlx5.so") ||
 	    has_prefix(lib->name, "libefa.so") || !is_new(w, lib->path ? lib->path : lib->name))
 		return false;
@@ -122,11 +119,10 @@ static bool inspect_library(void *arg, const struct ccs_elf_needed *lib)
 	find_direct_verbs(u, lib);
 	if (ccs_elf_holds(lib->elf, "libibverbs.so"))
 		set_once(u->opens, sizeof(u->opens), lib->name);
-	/* A message or a symbol of libibverbs that is part of the program. */
-	if (!lib->by && !w->of && !w->import &&
-	    (ccs_elf_holds(lib->elf, "libibverbs: Warning") ||
-	     ccs_elf_symbol(lib->elf, "ibv_cmd_create_qp", true)))
-		u->copy = true;
+	/* A message or a symbol of libibverbs that is part of the object. */
+	if (ccs_elf_holds(lib->elf, "libibverbs: Warning") ||
+	    ccs_elf_symbol(lib->elf, "ibv_cmd_create_qp", true))
+		set_once(u->copy, sizeof(u->copy), lib->name);
 	return false;
 }
 
@@ -183,18 +179,30 @@ static void walk_module(void *arg, const char *module, const char *file)
 	w->import = w->file = NULL;
 }
 
-void command_uses(struct command_uses *u, const struct command *c)
+static void find_uses(struct command_uses *u, const char *path, const struct command *script)
 {
 	struct walk *w = calloc(1, sizeof(*w));
-	const char *slash = strrchr(c->path, '/');
 
-	*u = (struct command_uses){ .copy = false };
+	*u = (struct command_uses){ .ucx_direct = false };
 	if (!w)
 		return;
 	w->uses = u;
-	ccs_elf_needed_walk(c->path, inspect_library, w);
-	if (has_prefix(slash ? slash + 1 : c->path, "python"))
-		command_python_modules(c, walk_module, w);
+	ccs_elf_needed_walk(path, inspect_library, w);
+	if (script)
+		command_python_modules(script, walk_module, w);
 	walk_plugins(w);
 	free(w);
+}
+
+void command_uses(struct command_uses *u, const struct command *c)
+{
+	find_uses(u, c->path, has_prefix(basename(c->path), "python") ? c : NULL);
+}
+
+bool command_file_uses(const char *path)
+{
+	struct command_uses u;
+
+	find_uses(&u, path, NULL);
+	return *u.verbs || *u.opens || *u.copy || *u.direct;
 }

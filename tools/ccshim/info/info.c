@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/document.h"
-#include "config/check_cc.h"
+#include "config/plugin.h"
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/ccshim/shared/path_options.h"
 

@@ -19,7 +19,6 @@ static const struct plan_option options[] = {
 	{ "velocity", "M_PER_S", "2e8", "speed of the signal in the cable" },
 	{ "slot", "BITS", "672", "smallest frame with preamble and gap" },
 	{ "cell", "SIZE", "256", "cell of the switch's buffer" },
-	{ "jumbo", "SIZE", "9216", "longest frame, for 802.1Qbb's worst case" },
 	{ "all", "FILE", NULL, "each link of a topology file instead of one port" },
 	{ "solve", "N@RATE/LENGTH", NULL, "compute the constants from published cells" },
 	{ 0 }
@@ -33,8 +32,6 @@ static const struct plan_formula formulas[] = {
 	{ "Tr1 = Tr2 = length / velocity", "UCloud's article, section Headroom" },
 	{ "Tm1 + Tm2 = t0 + 2 * 8 * mtu / rate: the article calls it constant, but no constant gives both "
 	  "of its values; a frame in transmission at each end does (--solve)", "derived" },
-	{ "worst case = 2 * (8 * jumbo + 160) + 672 + 2 * length / velocity * rate + 2 * interface delay + "
-	  "response, bits", "IEEE 802.1Qbb, delays from a secondary source" },
 	{ 0 }
 };
 
@@ -63,8 +60,7 @@ static struct ccs_headroom read_port(struct plan *p, double *velocity)
 	return h;
 }
 
-static void print_json(struct plan *p, const struct ccs_headroom_need *need, double worst_bits,
-		       double slot_bits)
+static void print_json(struct plan *p, const struct ccs_headroom_need *need)
 {
 	ccs_json_uint(&p->j, "cells", need->cells);
 	ccs_json_uint(&p->j, "bytes", need->bytes);
@@ -75,37 +71,6 @@ static void print_json(struct plan *p, const struct ccs_headroom_need *need, dou
 	ccs_json_num(&p->j, "tr2", need->tr2_us * 1000);
 	ccs_json_end(&p->j);
 	ccs_json_num(&p->j, "total_ns", need->total_us * 1000);
-	ccs_json_num(&p->j, "standard_cells", ceil(worst_bits / slot_bits));
-	ccs_json_array(&p->j, "published");
-	for (unsigned i = 0; i < ccs_headroom_sonic_100g_rows; i++) {
-		const struct ccs_headroom_published *row = &ccs_headroom_sonic_100g[i];
-
-		ccs_json_object(&p->j, NULL);
-		ccs_json_num(&p->j, "cable_m", row->metres);
-		ccs_json_num(&p->j, "bytes", row->bytes);
-		ccs_json_num(&p->j, "cells", row->bytes / row->cell_bytes);
-		ccs_json_end(&p->j);
-	}
-	ccs_json_end(&p->j);
-}
-
-static void print_comparison(const struct ccs_headroom_need *need, double worst_bits,
-			     double slot_bits)
-{
-	const double worst = ceil(worst_bits / slot_bits);
-
-	printf("\nThis is the least; real switches get a margin. For comparison:\n");
-	if (isnan(worst))
-		printf("  802.1Qbb, worst case     its delays are known for 25g and 100g only\n");
-	else
-		printf("  802.1Qbb, worst case   %7.0f cells; %.0f %% of that is planned here\n", worst,
-		       100 * (double)need->cells / worst);
-	for (unsigned i = 0; i < ccs_headroom_sonic_100g_rows; i++) {
-		const struct ccs_headroom_published *row = &ccs_headroom_sonic_100g[i];
-
-		printf("  SONiC, 100 Gb/s, %3.0f m %7.0f cells of %.0f bytes, %.0f bytes\n", row->metres,
-		       row->bytes / row->cell_bytes, row->cell_bytes, row->bytes);
-	}
 }
 
 static void print_table(const struct ccs_headroom *h, const struct ccs_headroom_need *need)
@@ -118,15 +83,14 @@ static void print_table(const struct ccs_headroom *h, const struct ccs_headroom_
 	printf("  Tr2  the peer's last bit on the cable                 %9.1f ns\n", need->tr2_us * 1000);
 	printf("  T    sum; t0 is divided equally between Tm1 and Tm2   %9.1f ns\n",
 	       need->total_us * 1000);
+	printf("\nThis is the least; real switches get a margin.\n");
 }
 
 static int plan_port(struct plan *p)
 {
 	double velocity;
 	const struct ccs_headroom h = read_port(p, &velocity);
-	const double jumbo = plan_value(p, "jumbo", CCS_UNIT_BYTES);
 	struct ccs_headroom_need need;
-	double worst_bits;
 
 	if (p->failed)
 		return EXIT_USAGE;
@@ -136,13 +100,10 @@ static int plan_port(struct plan *p)
 			    " cells, more than a buffer has", need.cells);
 		return EXIT_USAGE;
 	}
-	worst_bits = ccs_headroom_standard_bits(h.rate_bps, h.cable_us, jumbo);
-	if (p->json) {
-		print_json(p, &need, worst_bits, h.slot_bits);
-	} else {
+	if (p->json)
+		print_json(p, &need);
+	else
 		print_table(&h, &need);
-		print_comparison(&need, worst_bits, h.slot_bits);
-	}
 	return EXIT_OK;
 }
 

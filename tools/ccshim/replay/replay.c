@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/check_cc.h"
+#include "config/plugin.h"
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/ccshim/shared/path_options.h"
 

@@ -10,15 +10,15 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "config/filename.h"
 #include "config/options.h"
 #include "run_adapt.h"
-#include "run_exec.h"
 #include "run_options.h"
-#include "tools/ccshim/shared/ccshim.h"
 #include "tools/ccshim/command/command.h"
+#include "tools/ccshim/shared/ccshim.h"
 #include "tools/ccshim/shared/preload.h"
 #include "tools/common/preload_list.h"
 
@@ -27,6 +27,7 @@ enum { OPT_ADAPT = 256, OPT_DRY_RUN };
 struct run {
 	struct run_options options;
 	struct run_adapt adapted;
+	struct command command;
 	bool dry, quiet, adapt;
 	int verbose;
 };
@@ -130,22 +131,6 @@ static int set_preload(void)
 	return status;
 }
 
-/*
- * Judge the program that wrappers start. The programs in the text of a shell's -c are not judged:
- * they are a guess, and there may be several.
- */
-static void warn_if_not_preloaded(char *const *argv)
-{
-	struct command *c = malloc(sizeof(*c));
-	struct command_verdict v;
-
-	if (c && command_follow(c, argv) && !*c->text && command_judge(c, &v))
-		tool_error("run", v.certain ? "warning: %s will not be controlled: %s; %s"
-			   : "warning: cannot tell whether %s will be controlled: %s; %s",
-			   c->path, v.text, v.remedy);
-	free(c);
-}
-
 /* Say before the run, not after it, that a file cannot be created. */
 static void warn_of_directory(const char *option, const char *file)
 {
@@ -158,12 +143,12 @@ static void warn_of_directory(const char *option, const char *file)
 			   "name another file", option, file, dir, strerror(errno));
 }
 
-/* Check the whole configuration that applies to the command, with sections and conflicts. */
-static int check_configuration(const char *command, bool quiet)
+/* Check the whole configuration that applies to the program, with sections and conflicts. */
+static int check_configuration(const char *program, bool quiet)
 {
 	struct ccs_options o;
 
-	if (ccs_options_load_as(basename(command), &o, tool_complain, "run") ||
+	if (ccs_options_load_as(program, &o, tool_complain, "run") ||
 	    tool_check_cc("run", &o))
 		return -1;
 	if (!quiet) {
@@ -172,6 +157,29 @@ static int check_configuration(const char *command, bool quiet)
 		warn_of_directory("log_file", o.log_file);
 	}
 	return 0;
+}
+
+/* Returns only if the command cannot be executed, after a message: the exit status for that. */
+static int execute(const struct command *c, char **argv)
+{
+	const char *why = NULL;
+	char buf[PATH_MAX];
+	struct stat st;
+	int error;
+
+	execvp(*argv, argv);
+	error = errno;
+	if (error == EACCES && stat(*argv, &st) == 0)
+		why = S_ISDIR(st.st_mode) ? "it is a directory; give the path of a program"
+		    : access(*argv, X_OK) ? "Permission denied; make it executable with chmod +x" : NULL;
+	if (why)
+		tool_error("run", "%s: %s", *argv, why);
+	else if (error == ENOENT && *c->problem && preload_which(*argv, buf, sizeof(buf)))
+		tool_error("run", "%s; %s", c->problem, c->remedy);
+	else
+		tool_error("run", "%s: %s%s", *argv, strerror(error),
+			   error == ENOENT && !strchr(*argv, '/') ? " in any directory of PATH" : "");
+	return error == ENOENT ? EXIT_NO_COMMAND : EXIT_NO_EXEC;
 }
 
 int cmd_run(int argc, char **argv)
@@ -186,6 +194,7 @@ int cmd_run(int argc, char **argv)
 		{ 0 }
 	};
 	struct run run = { .dry = false };
+	const char *program = "ccshim";
 	int letter;
 
 	argv[0] = (char *)"ccshim run"; /* the prefix of getopt's messages */
@@ -203,13 +212,13 @@ int cmd_run(int argc, char **argv)
 	}
 	if (run_options_export(&run.options, "run"))
 		return EXIT_ERROR;
-	if (check_configuration(*argv ? *argv : "ccshim", run.quiet))
+	if (*argv && command_follow(&run.command, argv))
+		program = basename(run.command.path);
+	if (check_configuration(program, run.quiet))
 		return EXIT_USAGE;
-	if (set_preload() || run_adapt(&run.adapted, argv, run.adapt, run.quiet || run.dry))
+	if (set_preload() || run_adapt(&run.adapted, &run.command, argv, run.adapt, run.quiet))
 		return EXIT_ERROR;
-	if (*argv)
-		warn_if_not_preloaded(argv);
 	if (run.dry)
 		return print_exports(&run);
-	return run_exec(argv);
+	return execute(&run.command, argv);
 }

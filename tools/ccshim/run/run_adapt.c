@@ -14,7 +14,6 @@
 
 #include "run_options.h"
 #include "tools/ccshim/shared/ccshim.h"
-#include "tools/ccshim/command/command.h"
 
 #define ENV_LIST "OMPI_MCA_mca_base_env_list"
 
@@ -104,9 +103,6 @@ static void warn(const struct command *c, const struct command_uses *u, char *co
 {
 	const bool elsewhere = c->open_mpi && names_hosts(argv);
 
-	if (u->copy && !*u->verbs)
-		tool_error("run", "warning: %s will not be controlled: it contains a copy of libibverbs; "
-			   "link it with the libibverbs of this host", c->path);
 	if (u->ucx_direct && command_ucx_is_direct(getenv("UCX_TLS")) && (elsewhere || has_mlx5_device()))
 		tool_error("run", "warning: UCX posts through direct verbs on mlx5 devices, which is "
 			   "uncontrolled; --adapt sets UCX_TLS so that it uses ordinary verbs");
@@ -115,15 +111,8 @@ static void warn(const struct command *c, const struct command_uses *u, char *co
 			   "or its option -x for each", c->started_by);
 }
 
-static int adapt_or_warn(struct run_adapt *a, const struct command *c, char *const *argv, bool adapt)
+static int adapt(struct run_adapt *a, const struct command *c, char *const *argv)
 {
-	struct command_uses uses;
-
-	if (!adapt) {
-		command_uses(&uses, c);
-		warn(c, &uses, argv);
-		return 0;
-	}
 	if (adapt_ucx(a))
 		return -1;
 	if (!c->open_mpi)
@@ -135,17 +124,20 @@ static int adapt_or_warn(struct run_adapt *a, const struct command *c, char *con
 	return 0;
 }
 
-int run_adapt(struct run_adapt *a, char *const *argv, bool adapt, bool quiet)
+int run_adapt(struct run_adapt *a, const struct command *c, char *const *argv, bool adapted, bool quiet)
 {
-	struct command *c = calloc(1, sizeof(*c));
-	int status = 0;
+	struct command_verdict v;
+	struct command_uses u;
 
 	*a = (struct run_adapt){ { NULL } };
-	if (c && (adapt || !quiet)) {
-		if (*argv)
-			command_follow(c, argv);
-		status = adapt_or_warn(a, c, argv, adapt);
+	if (*c->path) {
+		command_uses(&u, c);
+		if (command_judge(c, &u, &v))
+			tool_error("run", v.certain ? "warning: %s will not be controlled: %s; %s"
+				   : "warning: cannot tell whether %s will be controlled: %s; %s",
+				   c->path, v.text, v.remedy);
+		if (!adapted && !quiet)
+			warn(c, &u, argv);
 	}
-	free(c);
-	return status;
+	return adapted ? adapt(a, c, argv) : 0;
 }

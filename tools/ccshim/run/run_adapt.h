@@ -2,16 +2,16 @@
 #ifndef CCS_TOOLS_RUN_ADAPT_H
 #define CCS_TOOLS_RUN_ADAPT_H
 /* Communication libraries that would bypass the shim, and launchers that would not pass it on. */
-#include <stdbool.h>
+#include "tools/ccshim/command/command.h"
 
 struct run_adapt {
 	const char *variables[2];       /* that were set; NULL: no more */
 };
 
 /*
- * With adapt, set the variables of UCX and Open MPI by which the command is controlled; without,
- * warn if they would be needed. argv may be empty. 0; -1 after an error message.
+ * Warn if the command may not be controlled. With adapted, set the variables of UCX and Open MPI by
+ * which it is; without, warn if they would be needed. No path: no program was found. 0; -1 after an error message.
  */
-int run_adapt(struct run_adapt *a, char *const *argv, bool adapt, bool quiet);
+int run_adapt(struct run_adapt *a, const struct command *c, char *const *argv, bool adapted, bool quiet);
 
 #endif

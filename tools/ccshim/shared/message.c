@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/units.h"
-#include "config/check_cc.h"
+#include "config/plugin.h"
 #include "tools/common/terminal.h"
 
 void tool_error(const char *cmd, const char *fmt, ...)

@@ -136,9 +136,7 @@ enum preload_obstacle preload_obstacle(const char *path)
 	return obstacle ? obstacle : find_privilege(path);
 }
 
-static const struct {
-	const char *text, *remedy;
-} obstacles[] = {
+const struct preload_obstacle_text preload_obstacle_texts[] = {
 	[PRELOAD_FOREIGN] = { "it is built for another architecture",
 			      "build ccshim for that architecture too" },
 	[PRELOAD_STATIC] = { "it is statically linked", "link it dynamically" },
@@ -151,13 +149,3 @@ static const struct {
 	[PRELOAD_CAPABILITIES] = { "it has file capabilities",
 				   "run it as root, or grant them through a service manager instead" },
 };
-
-const char *preload_obstacle_text(enum preload_obstacle obstacle)
-{
-	return obstacles[obstacle].text;
-}
-
-const char *preload_obstacle_remedy(enum preload_obstacle obstacle)
-{
-	return obstacles[obstacle].remedy;
-}

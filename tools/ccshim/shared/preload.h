@@ -25,9 +25,8 @@ enum preload_obstacle {
 };
 
 enum preload_obstacle preload_obstacle(const char *path);
-/* "it is setuid"; NULL for PRELOAD_FREE. */
-const char *preload_obstacle_text(enum preload_obstacle obstacle);
-/* "link it dynamically"; NULL for PRELOAD_FREE. */
-const char *preload_obstacle_remedy(enum preload_obstacle obstacle);
+extern const struct preload_obstacle_text {
+	const char *text, *remedy;      /* "it is setuid", "run it as its owner" */
+} preload_obstacle_texts[];
 
 #endif

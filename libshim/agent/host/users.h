@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_AGENT_USERS_H
+#define CCS_AGENT_USERS_H
+/*
+ * The budgets of users at the agent, each over all connections of the user. In a turn of the loop,
+ * few requests and flows of each user are handled, so that no user delays the others; the rest waits
+ * for the next turn. Users with CCS_STANDING_ADMIN have the same share of a turn, but no budget.
+ */
+#include "agent/host/priv.h"
+
+/* The user's entry, which is valid while the user has a connection. */
+struct ccs_user *ccs_user_of(struct ccs_agent *a, uid_t uid);
+/* Deduct requests from the budget. */
+void ccs_user_charge(const struct ccs_agent *a, struct ccs_user *u, unsigned requests);
+/* Whether the budget is not exhausted. */
+bool ccs_user_has_budget(const struct ccs_agent *a, const struct ccs_user *u);
+/* The user's share of the present turn. */
+struct ccs_share *ccs_user_share(const struct ccs_agent *a, struct ccs_user *u);
+
+#endif
