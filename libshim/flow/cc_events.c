@@ -312,8 +312,8 @@ void ccs_flow_cc_on_ack(struct ccs_flow *f, double rtt_us, double nic_wait_us, d
  */
 void ccs_flow_advise(struct ccs_flow *f, uint64_t now_ns)
 {
-	const bool begins = f->ramp.ramping && f->sent, bound = ccs_flow_is_bound(f);
-	struct ccs_slow_start *s = &f->rtt.slow_start;
+	const bool begins = f->slow_start.ramping && f->sent, bound = ccs_flow_is_bound(f);
+	struct ccs_slow_start *s = &f->slow_start;
 
 	if (!(f->cc.ops->needs & CCS_NEEDS_ADVICE))
 		return;
@@ -321,7 +321,6 @@ void ccs_flow_advise(struct ccs_flow *f, uint64_t now_ns)
 		ccs_slow_start_end(s, (double)f->gate.max_inflight);
 	else if (begins)
 		s->window = ccs_max(s->window, ccs_min(2 * f->cc.path.segment, (double)f->gate.max_inflight));
-	ccs_rtt_copy_slow_start(f);
 	ccs_flow_cc_on_ack(f, 0, 0, 0, now_ns);
 	if (begins && bound)
 		ccs_pacing_charge_random(&f->gate.pacing, f->segments.len, false, now_ns);

@@ -19,7 +19,7 @@ static void restart(struct ccs_flow *f, const struct ccs_cc_spec *spec, struct c
 	f->message.len = f->message.longest = f->message.shorter = 0;
 	f->learned.losses = 0;
 	/* Without enforcement there is no window to grow. */
-	ccs_slow_start_begin(&f->rtt.slow_start, f->user.enforce);
+	ccs_slow_start_begin(&f->slow_start, f->user.enforce);
 	ccs_flow_derive_limits(f, &path);
 	ccs_flow_cc_start(f, spec, &path, now_ns);
 }
@@ -85,7 +85,7 @@ void ccs_flow_configure(struct ccs_flow *f, const struct ccs_flow_config *conf,
 	if (f->user.base_rtt)
 		f->learned.base_samples = CCS_RTT_BASE_SAMPLES;
 	if (!f->user.enforce)
-		ccs_slow_start_end(&f->rtt.slow_start, (double)f->gate.max_inflight);
+		ccs_slow_start_end(&f->slow_start, (double)f->gate.max_inflight);
 	ccs_flow_derive_limits(f, &path);
 	ccs_flow_cc_fire_timers(f, now_ns);
 	ccs_flow_cc_repath(f, &path);

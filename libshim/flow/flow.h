@@ -170,18 +170,17 @@ struct ccs_flow {
 		bool split : 1, enforce : 1;
 		bool base_rtt : 1, segment : 1, max_inflight : 1; /* given, not derived */
 	} user;                          /* settings */
-	struct {
-		double window;           /* bytes; max_inflight after slow start */
-		bool ramping : 1;
-		bool draining : 1;       /* the queue that ended slow start drains */
-	} ramp;                          /* copies of slow start's state */
+	struct ccs_slow_start slow_start; /* its window is max_inflight after slow start */
 	struct {
 		uint8_t losses;          /* recent losses */
 		uint8_t base_samples;    /* samples of the base RTT, up to CCS_RTT_BASE_SAMPLES */
 		uint8_t imprecise_samples; /* samples too imprecise for it, up to the same */
 	} learned;
-	uint32_t timed_sent;             /* lower half of `sent` at the last timed segment */
 	uint64_t gated_since_ns;         /* 0: no WR is waiting */
+	struct {
+		uint64_t ns;             /* its time, or of a timed segment's completion since */
+		uint32_t sent;           /* lower half of the flow's `sent` then */
+	} last_timed;                    /* timed segment */
 
 	/* The algorithm, with the known properties of the path; called by cc_events.c only. */
 	struct ccs_cc cc;
@@ -213,7 +212,6 @@ struct ccs_flow {
 		float loss_us;           /* an RTT this long includes a retransmission timeout */
 		uint64_t lost_ns;        /* time of the last loss */
 		uint64_t updated_ns;     /* time of the algorithm's last sample */
-		struct ccs_slow_start slow_start;
 		struct ccs_base_rtt base;
 		struct ccs_rtt_outlier outlier;
 		struct ccs_rnr_filter rnr;

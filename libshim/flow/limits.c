@@ -47,8 +47,7 @@ void ccs_flow_derive_limits(struct ccs_flow *f, struct ccs_cc_path *path)
 	if (!f->user.max_inflight)
 		f->gate.max_inflight = (uint64_t)derive_max_inflight(
 			path->line_rate, path->base_rtt_us + path->rtt_jitter_us, path->segment);
-	ccs_slow_start_set_limit(&f->rtt.slow_start, path->segment, (double)f->gate.max_inflight);
-	ccs_rtt_copy_slow_start(f);
+	ccs_slow_start_set_limit(&f->slow_start, path->segment, (double)f->gate.max_inflight);
 }
 
 void ccs_flow_update_segment(struct ccs_flow *f)

@@ -104,7 +104,7 @@ static double limit_us(const struct ccs_flow *f, double rtt_us, double segments)
 
 static bool is_outlier(struct ccs_flow *f, uint64_t number, double rtt_us)
 {
-	const unsigned segments = f->ramp.ramping ? QUEUED_SEGMENTS : LATE_SEGMENTS;
+	const unsigned segments = f->slow_start.ramping ? QUEUED_SEGMENTS : LATE_SEGMENTS;
 	const struct ccs_rtt_outlier_sample sample = {
 		.rtt_us = rtt_us,
 		.limit_us = limit_us(f, rtt_us, segments),
@@ -131,15 +131,12 @@ static bool ramp_sample(struct ccs_flow *f, const struct ccs_seg *seg, double rt
 {
 	const double net_us = ccs_max(rtt_us - f->cc.path.rtt_jitter_us, idle_rtt_us(f, rtt_us));
 
-	ccs_slow_start_sample(&f->rtt.slow_start, seg->len, net_us + segment_us(f), queued,
+	ccs_slow_start_sample(&f->slow_start, seg->len, net_us + segment_us(f), queued,
 			      (double)f->gate.max_inflight);
-	ccs_rtt_copy_slow_start(f);
 	if (!slow_start_sets_rate(f))
 		return false;
-	if (queued) {
-		ccs_flow_cc_set_rate(f, ccs_slow_start_drain(&f->rtt.slow_start), now_ns);
-		ccs_rtt_copy_slow_start(f);
-	}
+	if (queued)
+		ccs_flow_cc_set_rate(f, ccs_slow_start_drain(&f->slow_start), now_ns);
 	return true;
 }
 
@@ -148,13 +145,9 @@ static bool slow_start_sample(struct ccs_flow *f, const struct ccs_seg *seg, dou
 			      uint64_t now_ns)
 {
 	const bool queued = rtt_us > limit_us(f, rtt_us, QUEUED_SEGMENTS);
-	bool draining;
 
-	if (f->ramp.ramping)
-		return ramp_sample(f, seg, rtt_us, queued, now_ns);
-	draining = ccs_slow_start_is_draining(&f->rtt.slow_start, queued);
-	ccs_rtt_copy_slow_start(f);
-	return draining;
+	return f->slow_start.ramping ? ramp_sample(f, seg, rtt_us, queued, now_ns)
+				     : ccs_slow_start_is_draining(&f->slow_start, queued);
 }
 
 /*
@@ -340,13 +333,11 @@ void ccs_rtt_sample(struct ccs_flow *f, const struct ccs_seg *seg, const struct 
 
 	ccs_flow_fastpath_revoke(f);
 	detect_loss(f, seg, rtt_us, done->latest_ns);
-	if (counts && (f->ramp.ramping || f->ramp.draining) &&
+	if (counts && (f->slow_start.ramping || f->slow_start.drain_samples) &&
 	    slow_start_sample(f, seg, rtt_us, done->latest_ns))
 		return;
-	if (!counts && done->more && f->ramp.ramping) {
-		ccs_slow_start_grow(&f->rtt.slow_start, seg->len);
-		ccs_rtt_copy_slow_start(f);
-	}
+	if (!counts && done->more)
+		ccs_slow_start_grow(&f->slow_start, seg->len);
 
 	/* One update per segment of data or per RTT, as messages may be small. */
 	f->pending_bytes += seg->len;

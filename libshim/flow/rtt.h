@@ -15,14 +15,6 @@ void ccs_rtt_depart(struct ccs_flow *f, struct ccs_seg *seg, uint64_t now_ns);
 /* A timed segment has completed. */
 void ccs_rtt_sample(struct ccs_flow *f, const struct ccs_seg *seg, const struct ccs_done *done);
 
-/* After each change of f->rtt.slow_start: update the copies that each segment uses. */
-static inline void ccs_rtt_copy_slow_start(struct ccs_flow *f)
-{
-	f->ramp.window = f->rtt.slow_start.window;
-	f->ramp.ramping = f->rtt.slow_start.ramping;
-	f->ramp.draining = f->rtt.slow_start.drain_samples > 0;
-}
-
 /*
  * True if timing one segment now and then is enough, because RTTs do not slow the flow and its base
  * RTT is known. In slow start this holds while little is outstanding, as the window is never less
@@ -31,7 +23,8 @@ static inline void ccs_rtt_copy_slow_start(struct ccs_flow *f)
  */
 static inline bool ccs_rtt_may_skip_samples(const struct ccs_flow *f)
 {
-	return (!f->ramp.ramping || f->inflight < f->segments.len / 4) && !f->followed && !f->ramp.draining &&
+	return (!f->slow_start.ramping || f->inflight < f->segments.len / 4) &&
+	       !f->slow_start.drain_samples && !f->followed &&
 	       f->learned.base_samples + f->learned.imprecise_samples >= CCS_RTT_BASE_SAMPLES &&
 	       f->cc.out.timer_us == INFINITY &&
 	       (ccs_flow_at_line_rate(f) || !(f->cc.ops->needs & CCS_NEEDS_RTT));

@@ -2,13 +2,15 @@
 #ifndef CCS_FLOW_RUN_H
 #define CCS_FLOW_RUN_H
 /*
- * The fast path of a flow. A timed segment, and its completion, grant a budget of WRs and bytes that
- * the window and pacing let leave without reading the clock; feedback revokes it (send_queue.c).
- * Within the budget, consecutive WRs of one kind form a run: each leaves as one segment, and one
- * call accounts for the run. A lone WR is a run of one. WRs that may not be deferred, that must be
- * timed, or that do not fit go through ccs_flow_accept() and ccs_flow_next().
+ * The fast path of a flow. A budget of WRs and bytes may leave without reading the clock: as many
+ * as the window and pacing permit before the next timed WR. It is granted when a WR needs it, and
+ * feedback revokes it (send_queue.c). Within the budget, consecutive WRs of one kind form a run:
+ * each leaves as one segment, and one call accounts for the run. A lone WR is a run of one. WRs
+ * that may not be deferred, that must be timed, or that do not fit go through ccs_flow_accept() and
+ * ccs_flow_next().
  *
- *   ccs_flow_run_begin(f, single, &run);
+ *   if (f->budget.wrs || ccs_flow_grant(f, len))
+ *           ccs_flow_run_begin(f, single, &run);
  *   while (n < ccs_flow_run_limit(f, kind) && ccs_flow_run_fits(f, &run, len, kind))
  *           ccs_flow_run_add(f, &run, len, flags, kind, id);
  *   ccs_flow_run_end(f, &run, kind);
@@ -43,6 +45,9 @@ static inline void ccs_flow_run_begin(struct ccs_flow *f, bool single, struct cc
 	*run = (struct ccs_flow_run){ f->wr_head, f->seg_head, 0 };
 }
 
+/* Without a budget: grant one, if no WR waits and the next, of that length, need not be timed. */
+bool ccs_flow_grant(struct ccs_flow *f, uint64_t len);
+
 /* ccs_flow_run_limit() of the kinds other than CCS_RUN_SIGNALED. */
 unsigned ccs_flow_run_other_limit(const struct ccs_flow *f, enum ccs_flow_run_kind kind);
 /* Whether an unsignalled run of that length may leave without asking for a completion. */
@@ -73,8 +78,7 @@ static inline void ccs_flow_run_add(const struct ccs_flow *f, struct ccs_flow_ru
 	seg->len = len;
 	seg->id = id;
 	seg->depart_ns = 0;
-	seg->flags = flags | CCS_WR_IN_RUN | (signal ? CCS_WR_SIGNALED : 0) |
-		     (kind == CCS_RUN_SIGNALED ? CCS_WR_WHOLE : 0);
+	seg->flags = flags | CCS_WR_IN_RUN | (signal ? CCS_WR_SIGNALED | CCS_WR_WHOLE : 0);
 	seg->first = seg->last = true;
 	seg->signal = signal;
 	seg->internal = false;
@@ -106,6 +110,7 @@ static inline void ccs_flow_run_end(struct ccs_flow *f, const struct ccs_flow_ru
 struct ccs_flow_completed {
 	uint64_t seg;            /* number of the oldest segment that is not in the run */
 	uint64_t bytes;          /* sum of the lengths */
+	uint32_t reads;          /* READs and atomics among them */
 };
 
 /* Segment `number` has succeeded: retire the WRs before it if all are unsignalled WRs of runs. */
@@ -117,7 +122,7 @@ static inline void ccs_flow_completed_begin(struct ccs_flow *f, uint32_t number,
 {
 	if (__builtin_expect((uint32_t)f->seg_tail != number, 0))
 		ccs_flow_retire_unsignalled(f, number);
-	*run = (struct ccs_flow_completed){ f->seg_tail, 0 };
+	*run = (struct ccs_flow_completed){ .seg = f->seg_tail };
 }
 
 /*
@@ -134,6 +139,7 @@ static inline const struct ccs_seg *ccs_flow_completed_add(const struct ccs_flow
 	    !(seg->flags & CCS_WR_WHOLE))
 		return NULL;
 	run->bytes += seg->len;
+	run->reads += seg->flags / CCS_WR_READ % 2;
 	run->seg++;
 	return seg;
 }
@@ -147,16 +153,14 @@ static inline void ccs_flow_end_completed(struct ccs_flow *f, const struct ccs_f
 	f->wr_tail += n; /* each segment is a whole WR */
 	f->seg_tail = run->seg;
 	f->inflight -= run->bytes;
+	f->reads.outstanding -= run->reads;
 	f->pending_bytes += run->bytes;
 	f->stats.segments += n;
 	f->stats.wrs += n;
 	f->stats.bytes += run->bytes;
 }
 
-/* Complete the oldest segment if it is `number`, a READ or atomic of a run. NULL: it is not. */
-const struct ccs_seg *ccs_flow_complete_read(struct ccs_flow *f, uint32_t number);
-
-/* A run of one completion, which may be of a READ or atomic. */
+/* A run of one completion. */
 static inline const struct ccs_seg *ccs_flow_complete_whole(struct ccs_flow *f, uint32_t number)
 {
 	struct ccs_flow_completed run;
@@ -164,8 +168,6 @@ static inline const struct ccs_seg *ccs_flow_complete_whole(struct ccs_flow *f, 
 
 	ccs_flow_completed_begin(f, number, &run);
 	seg = ccs_flow_completed_add(f, &run, number);
-	if (__builtin_expect(!seg, 0))
-		return ccs_flow_complete_read(f, number);
 	ccs_flow_end_completed(f, &run);
 	return seg;
 }

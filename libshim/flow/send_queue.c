@@ -249,7 +249,7 @@ static bool is_due(const struct ccs_flow *f, uint64_t now_ns)
 static bool needs_time(const struct ccs_flow *f, const struct ccs_seg *seg)
 {
 	return seg->signal && (f->untimed + 1 >= UNTIMED_MAX ||
-			       (uint32_t)f->sent - f->timed_sent + seg->len >= f->segments.len / 4);
+			       (uint32_t)f->sent - f->last_timed.sent + seg->len >= f->segments.len / 4);
 }
 
 /* The segment is in flight now. */
@@ -265,7 +265,7 @@ static inline void account_sent(struct ccs_flow *f, struct ccs_seg *seg)
 	if (timed) {
 		f->timed++;
 		f->untimed = 0;
-		f->timed_sent = (uint32_t)f->sent;
+		f->last_timed.sent = (uint32_t)f->sent;
 	} else if (f->untimed < UNTIMED_MAX) {
 		f->untimed++;
 	}
@@ -302,44 +302,42 @@ static uint32_t uncharged_bytes(const struct ccs_flow *f)
 	return f->gate.uncharged + f->gate.granted - f->budget.bytes;
 }
 
-/* Bytes that pacing permits at that time. At line rate, small WRs are not paced. */
-static double paced_bytes(const struct ccs_flow *f, uint64_t now_ns)
+/* Bytes that pacing permits. At line rate, small WRs are not paced. */
+static double paced_bytes(const struct ccs_flow *f)
 {
-	if (ccs_flow_at_line_rate(f))
-		return INFINITY;
-	if (now_ns == CCS_TIME_UNKNOWN)
-		return -1;
-	return ccs_pacing_credit(&f->gate.pacing, f->segments.len, now_ns) - uncharged_bytes(f);
+	return ccs_flow_at_line_rate(f) ? INFINITY
+		: ccs_pacing_credit(&f->gate.pacing, f->segments.len, f->last_timed.ns) -
+		  uncharged_bytes(f);
 }
 
 /*
- * Grant the WRs and bytes that may leave in runs before the next WR is timed, if the flow is
- * sampled sparsely and no WR waits. The budget holds until feedback or a WR outside of runs revokes
- * it; completions only free entries.
+ * The budget holds until feedback or a WR outside of runs revokes it, as completions only free
+ * entries. A time that has passed is sufficient for pacing: later it permits no less.
  */
-static void fastpath_grant(struct ccs_flow *f, uint64_t now_ns)
+__attribute__((noinline)) bool ccs_flow_grant(struct ccs_flow *f, uint64_t len)
 {
-	const uint32_t quarter = f->segments.len / 4, untimed = (uint32_t)f->sent - f->timed_sent;
+	const uint32_t quarter = f->segments.len / 4, untimed = (uint32_t)f->sent - f->last_timed.sent;
 	uint64_t entries;
 	double bytes;
 
-	if (f->wr_next != f->wr_head || f->state != CCS_FLOW_RUN || untimed >= quarter ||
+	if (f->wr_next != f->wr_head || f->state != CCS_FLOW_RUN || untimed + len >= quarter ||
 	    f->untimed + 1 >= UNTIMED_MAX || f->cc.out.small_next || !ccs_rtt_may_skip_samples(f))
-		return;
+		return false;
 	bytes = quarter - 1 - untimed;
 	if (f->user.enforce) {
 		bytes = ccs_min(bytes, ccs_flow_window(f) - (double)f->inflight);
-		bytes = ccs_min(bytes, paced_bytes(f, now_ns));
+		bytes = ccs_min(bytes, paced_bytes(f));
 	}
-	if (f->ramp.ramping)
+	if (f->slow_start.ramping)
 		bytes = ccs_min(bytes, (double)quarter - (double)f->inflight);
 	if (bytes < 0)
-		return;
+		return false;
 	entries = least(f->queue.wr_limit - (f->wr_next - f->wr_tail),
 			f->queue.seg_limit - (f->seg_head - f->seg_tail));
 	f->gate.uncharged = uncharged_bytes(f);
 	f->budget.wrs = (uint8_t)least(UNTIMED_MAX - 1 - f->untimed, entries);
 	f->budget.bytes = f->gate.granted = (uint16_t)ccs_min(bytes, UINT16_MAX);
+	return f->budget.wrs;
 }
 
 static uint64_t time_of(uint64_t *now_ns, ccs_flow_clock *clock)
@@ -375,6 +373,7 @@ static void time_segment(struct ccs_flow *f, struct ccs_seg *seg, uint64_t now_n
 	else
 		ccs_pacing_charge(&f->gate.pacing, before + seg->len, full_len(f, seg), burst,
 				  now_ns);
+	f->last_timed.ns = now_ns;
 	f->gate.uncharged = 0;
 	f->gate.granted = f->budget.bytes;
 	ccs_rtt_depart(f, seg, now_ns);
@@ -401,9 +400,7 @@ static struct ccs_seg *fill_segment(struct ccs_flow *f, const struct ccs_wr *wr,
 /* If it is not timed, its completion may be in a run (run.h). */
 static bool is_whole(const struct ccs_seg *seg)
 {
-	const uint32_t mask = CCS_WR_SIGNALED | CCS_WR_READ;
-
-	return seg->first && seg->last && (seg->flags & mask) == CCS_WR_SIGNALED;
+	return seg->first && seg->last && (seg->flags & CCS_WR_SIGNALED);
 }
 
 const struct ccs_seg *ccs_flow_next(struct ccs_flow *f, uint64_t *now_ns, ccs_flow_clock *clock)
@@ -437,7 +434,6 @@ const struct ccs_seg *ccs_flow_next(struct ccs_flow *f, uint64_t *now_ns, ccs_fl
 		f->cc.out.small_next = false;
 	f->skip_gate = false;
 	account_sent(f, seg);
-	fastpath_grant(f, *now_ns);
 	return seg;
 }
 
@@ -612,23 +608,9 @@ void ccs_flow_settle(struct ccs_flow *f, bool succeeded)
 	forget_segments(f);
 }
 
-const struct ccs_seg *ccs_flow_complete_read(struct ccs_flow *f, uint32_t number)
-{
-	const struct ccs_seg *seg = ccs_flow_seg(f, f->seg_tail);
-	const struct ccs_flow_completed run = { f->seg_tail + 1, seg->len };
-	const uint32_t mask = CCS_WR_IN_RUN | CCS_WR_READ;
-
-	if ((uint32_t)f->seg_tail != number || f->seg_tail == f->seg_head ||
-	    (seg->flags & mask) != mask)
-		return NULL;
-	f->reads.outstanding--;
-	ccs_flow_end_completed(f, &run);
-	return seg;
-}
-
 void ccs_flow_retire_unsignalled(struct ccs_flow *f, uint32_t number)
 {
-	struct ccs_flow_completed run = { f->seg_tail, 0 };
+	struct ccs_flow_completed run = { .seg = f->seg_tail };
 
 	for (; (uint32_t)run.seg != number; run.seg++) {
 		const struct ccs_seg *seg = ccs_flow_seg(f, run.seg);
@@ -662,8 +644,8 @@ bool ccs_flow_complete(struct ccs_flow *f, const struct ccs_done *done, uint64_t
 	if (done->ok) {
 		count_success(f, seg);
 		if (seg->depart_ns) {
+			f->last_timed.ns = done->latest_ns;
 			ccs_rtt_sample(f, seg, done);
-			fastpath_grant(f, done->latest_ns);
 		} else {
 			f->pending_bytes += seg->len;
 		}

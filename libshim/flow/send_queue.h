@@ -23,9 +23,9 @@ static inline double ccs_flow_window(const struct ccs_flow *f)
 {
 	const double own = f->cc.out.window;
 
-	if (own > 0 && !f->ramp.ramping && !f->user.max_inflight)
+	if (own > 0 && !f->slow_start.ramping && !f->user.max_inflight)
 		return own;
-	return own > 0 && own < f->ramp.window ? own : f->ramp.window;
+	return own > 0 && own < f->slow_start.window ? own : f->slow_start.window;
 }
 
 /*

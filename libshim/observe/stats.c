@@ -386,11 +386,14 @@ void ccs_stats_write(struct ccs_stats_slot *slot, const struct ccs_stats_qp *qp)
 	for (size_t i = 0; i < sizeof(word) / 8; i++)
 		__atomic_store_n(&to[i], word[i], __ATOMIC_RELEASE);
 	__atomic_store_n(&slot->version, version + 1, __ATOMIC_RELEASE);
-	ccs_stats_put_live(slot, &(struct ccs_stats_live){
-		.posts = qp->posts, .completions = qp->completions, .segments = qp->segments,
-		.bytes = qp->bytes, .sent = qp->sent,
-		.internal_completions = qp->internal_completions, .gated_ns = qp->gated_ns,
-	});
+	ccs_stats_set(&slot->live.idle, 0);
+	ccs_stats_set(&slot->live.posts, qp->posts);
+	ccs_stats_set(&slot->live.completions, qp->completions);
+	ccs_stats_set(&slot->live.segments, qp->segments);
+	ccs_stats_set(&slot->live.bytes, qp->bytes);
+	ccs_stats_set(&slot->live.sent, qp->sent);
+	ccs_stats_set(&slot->live.internal_completions, qp->internal_completions);
+	ccs_stats_set(&slot->live.gated_ns, qp->gated_ns);
 }
 
 void ccs_stats_close(void)

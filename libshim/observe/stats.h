@@ -37,19 +37,6 @@ static inline void ccs_stats_set(uint64_t *word, uint64_t value)
 	__atomic_store_n(word, value, __ATOMIC_RELAXED);
 }
 
-/* Write only the live counters. Only the slot's writer calls this. */
-static inline void ccs_stats_put_live(struct ccs_stats_slot *slot, const struct ccs_stats_live *live)
-{
-	ccs_stats_set(&slot->live.idle, live->idle);
-	ccs_stats_set(&slot->live.posts, live->posts);
-	ccs_stats_set(&slot->live.completions, live->completions);
-	ccs_stats_set(&slot->live.segments, live->segments);
-	ccs_stats_set(&slot->live.bytes, live->bytes);
-	ccs_stats_set(&slot->live.sent, live->sent);
-	ccs_stats_set(&slot->live.internal_completions, live->internal_completions);
-	ccs_stats_set(&slot->live.gated_ns, live->gated_ns);
-}
-
 /* At exit: remove the file; the mapping stays. */
 void ccs_stats_close(void);
 

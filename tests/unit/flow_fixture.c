@@ -59,8 +59,7 @@ void open_flow(struct ccs_flow *f, const struct ccs_flow_config *conf, uint32_t 
 
 void end_slow_start(struct ccs_flow *f)
 {
-	ccs_slow_start_end(&f->rtt.slow_start, (double)f->gate.max_inflight);
-	ccs_rtt_copy_slow_start(f);
+	ccs_slow_start_end(&f->slow_start, (double)f->gate.max_inflight);
 }
 
 void open_started(struct ccs_flow *f, const struct ccs_flow_config *conf)

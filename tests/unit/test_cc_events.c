@@ -126,8 +126,7 @@ static void open_flow(struct ccs_flow *f, double rate, double window, double tim
 	period_us = timer_us;
 	raise = 0;
 	open_as(f, &conf, &recorder);
-	ccs_slow_start_end(&f->rtt.slow_start, (double)f->gate.max_inflight);
-	ccs_rtt_copy_slow_start(f);
+	ccs_slow_start_end(&f->slow_start, (double)f->gate.max_inflight);
 }
 
 static bool complete(struct ccs_flow *f, uint64_t number, uint64_t now)
@@ -225,7 +224,7 @@ static void a_closed_window_waits_for_the_timer_that_may_open_it(void **state)
 	assert_int_equal(ccs_flow_wait(&f, 1000), 100000);
 	ccs_flow_destroy(&f);
 	open_flow(&f, INFINITY, 0, 100);
-	f.ramp.window = SEGMENT;
+	f.slow_start.window = SEGMENT;
 	ccs_flow_accept(&f, 2 * SEGMENT, CCS_WR_SIGNALED | CCS_WR_SPLIT);
 	assert_non_null(flow_next(&f, 1000, &n));
 	assert_true(ccs_flow_wait(&f, 1000) == UINT64_MAX);
@@ -426,15 +425,15 @@ static void slow_start_sets_the_rate_only_for_rtt_algorithms_without_a_window(vo
 		first_rate = period_us = INFINITY;
 		open_as(&f, &conf, rows[i].ops);
 		assert_true(round_trip(&f, &now, 20) && round_trip(&f, &now, 20));
-		assert_true(f.ramp.ramping && f.ramp.window == 2 * SEGMENT);
+		assert_true(f.slow_start.ramping && f.slow_start.window == 2 * SEGMENT);
 		assert_int_equal(count('a'), rows[i].led ? 0 : 2);
 		assert_true(round_trip(&f, &now, 60)); /* a queue of ten segments, or a pause */
 		if (rows[i].led) {
-			assert_true(f.ramp.ramping && f.ramp.window == 2 * SEGMENT);
+			assert_true(f.slow_start.ramping && f.slow_start.window == 2 * SEGMENT);
 			assert_true(round_trip(&f, &now, 60)); /* a queue */
 		}
-		assert_false(f.ramp.ramping);
-		assert_true(f.ramp.window == 100 * SEGMENT);
+		assert_false(f.slow_start.ramping);
+		assert_true(f.slow_start.window == 100 * SEGMENT);
 		assert_int_equal(count('r'), rows[i].led);
 		assert_int_equal(count('a'), rows[i].led ? 0 : 3);
 		ccs_flow_destroy(&f);
@@ -470,8 +469,7 @@ static void timely_does_not_grow_beyond_max_rate(void **state)
 	conf.max_rate = 1e9;
 	conf.base_rtt_us = 0; /* so that parameters are derived again meanwhile */
 	open_as(&f, &conf, &ccs_cc_timely);
-	ccs_slow_start_end(&f.rtt.slow_start, (double)f.gate.max_inflight);
-	ccs_rtt_copy_slow_start(&f);
+	ccs_slow_start_end(&f.slow_start, (double)f.gate.max_inflight);
 	for (unsigned k = 0; k < 300; k++) {
 		while (!round_trip(&f, &now, 20))
 			now = ccs_flow_wait(&f, now);

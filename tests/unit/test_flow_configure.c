@@ -101,15 +101,16 @@ static void new_settings_keep_what_was_learned(void **state)
 	spy_rate = INFINITY;
 	spy_window = 0;
 	open_flow(&f, &conf, 16, 144, 0);
-	for (int i = 0; i < 32 || (f.ramp.ramping && i < 10000); i++)
+	for (int i = 0; i < 32 || (f.slow_start.ramping && i < 10000); i++)
 		one_round_trip(&f, &now, 30);
 	learnt = f.cc.path.base_rtt_us;
-	assert_true(learnt > 25 && learnt < 35 && !f.ramp.ramping);
+	assert_true(learnt > 25 && learnt < 35 && !f.slow_start.ramping);
 	conf.max_rate = 1e9;
 	conf.rtt_jitter_us = 3;
 	conf.segment = 8192;
 	ccs_flow_configure(&f, &conf, f.cc.spec, now);
-	assert_true(f.cc.path.base_rtt_us == learnt && f.cc.path.rtt_jitter_us == 3 && !f.ramp.ramping);
+	assert_true(f.cc.path.base_rtt_us == learnt && f.cc.path.rtt_jitter_us == 3);
+	assert_false(f.slow_start.ramping);
 	assert_true(f.segments.len == 8192 && f.cc.path.segment == 8192 && ccs_flow_rate(&f) == 1e9);
 	assert_true(f.gate.pacing.rate == 1e9);
 	conf.max_rate = INFINITY;
@@ -120,10 +121,10 @@ static void new_settings_keep_what_was_learned(void **state)
 	assert_true(f.cc.path.base_rtt_us == 50);
 	conf.base_rtt_us = 0;
 	ccs_flow_configure(&f, &conf, f.cc.spec, now);
-	assert_true(f.learned.base_samples == 0 && f.ramp.ramping);
+	assert_true(f.learned.base_samples == 0 && f.slow_start.ramping);
 	conf.line_rate = 25e9;
 	ccs_flow_configure(&f, &conf, f.cc.spec, now);
-	assert_true(f.cc.path.line_rate == 25e9 && f.ramp.ramping);
+	assert_true(f.cc.path.line_rate == 25e9 && f.slow_start.ramping);
 	ccs_flow_destroy(&f);
 }
 

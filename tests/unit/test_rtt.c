@@ -2,6 +2,7 @@
 /* The RTT samples that a flow's algorithm gets: what they include, when they come, what is kept. */
 #include "test.h"
 
+#include "flow/run.h"
 #include "flow_fixture.h"
 
 static bool no_memory;
@@ -380,6 +381,34 @@ static uint32_t split_len_at(struct ccs_flow *f, double rate)
 	return f->segments.split_len;
 }
 
+/* Post a WR of 64 bytes as a run of one, and complete it. */
+static void post_and_complete(struct ccs_flow *f)
+{
+	struct ccs_flow_run run;
+
+	ccs_flow_run_begin(f, true, &run);
+	assert_true(ccs_flow_run_fits(f, &run, 64, CCS_RUN_SIGNALED));
+	ccs_flow_run_add(f, &run, 64, 0, CCS_RUN_SIGNALED, 0);
+	ccs_flow_run_end(f, &run, CCS_RUN_SIGNALED);
+	assert_non_null(ccs_flow_complete_whole(f, (uint32_t)f->seg_tail));
+}
+
+static void a_shallow_queue_gets_a_budget_until_a_wr_must_be_timed(void **state)
+{
+	struct ccs_flow_config conf = flow_config(65536);
+	struct ccs_flow f;
+	unsigned n = 0;
+
+	(void)state;
+	spy_rate = INFINITY;
+	open_flow(&f, &conf, 4, 4, 0);
+	end_slow_start(&f);
+	for (; f.budget.wrs || ccs_flow_grant(&f, 64); n++)
+		post_and_complete(&f);
+	assert_int_equal(n, 127);
+	ccs_flow_destroy(&f);
+}
+
 /* Of 16 KB at least, and without a change for a rate that varies a little. */
 static void a_slow_flow_of_a_fast_link_splits_into_shorter_segments(void **state)
 {
@@ -457,6 +486,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_slow_flow_with_losses_has_shorter_segments),
+		cmocka_unit_test(a_shallow_queue_gets_a_budget_until_a_wr_must_be_timed),
 		cmocka_unit_test(a_slow_flow_of_a_fast_link_splits_into_shorter_segments),
 		cmocka_unit_test(a_single_loss_shortens_no_segments_of_a_window_by_rtts),
 		cmocka_unit_test(a_pause_that_is_shorter_than_the_timeout_is_no_loss),

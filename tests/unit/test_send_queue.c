@@ -132,8 +132,8 @@ static void accept_one(void)
 static void check_window(uint64_t len)
 {
 	const struct ccs_flow *f = &m.flow;
-	const double window = f->cc.out.window > 0 ? fmin(f->cc.out.window, (double)f->ramp.window)
-						   : (double)f->ramp.window;
+	const double window = f->cc.out.window > 0 ? fmin(f->cc.out.window, (double)f->slow_start.window)
+						   : (double)f->slow_start.window;
 
 	if (f->state == CCS_FLOW_FLUSH || !f->user.enforce)
 		return;
@@ -181,7 +181,8 @@ static bool hand_over_one(bool timeless)
 	if ((m.wr[wr].flags & CCS_WR_SPLIT) && f->user.split && f->user.enforce && !flush &&
 	    left > f->segments.len)
 		want = small && f->segments.len > 256 ? 256 : f->segments.len;
-	if (f->cc.ops == &ccs_cc_copa && want == f->segments.len && seg->len == 256 && !f->user.base_rtt)
+	if (f->cc.ops->on_timer == ccs_cc_copa.on_timer && want == f->segments.len &&
+	    seg->len == 256 && !f->user.base_rtt)
 		want = 256; /* a timer asked for it */
 	if (want == f->segments.len && want < left && !f->user.segment) {
 		/* Longer where the entries would not hold the window. */
@@ -480,9 +481,10 @@ static void compare_with_gate(const struct ccs_flow *before, const struct mwr *w
 /* By the fast path, if there is budget. */
 static bool post_fast_one(void)
 {
-	const struct ccs_flow before = m.flow;
 	const struct mwr wr = random_wr();
-	const struct ccs_seg *seg = post_run(&wr);
+	const bool granted = m.flow.budget.wrs || ccs_flow_grant(&m.flow, wr.len);
+	const struct ccs_flow before = m.flow;
+	const struct ccs_seg *seg = granted ? post_run(&wr) : NULL;
 	const struct ccs_flow ran = m.flow;
 	const uint64_t number = m.kept;
 	struct ccs_seg copy;

@@ -108,15 +108,15 @@ static void a_host_pause_does_not_end_slow_start(void **state)
 	spy_window = 0;
 	open_flow(&f, &conf, 16, 144, 0);
 	ccs_flow_accept(&f, 1 << 20, CCS_WR_SIGNALED | CCS_WR_SPLIT);
-	for (int i = 0; f.ramp.ramping; i++) {
-		const double before = f.ramp.window;
+	for (int i = 0; f.slow_start.ramping; i++) {
+		const double before = f.slow_start.window;
 
 		assert_true(i < 40);
 		assert_non_null(flow_next(&f, now, &n));
 		complete_up_to(&f, n, now += 4096 + 20000 + (i % 2 ? 3000000 : 0));
-		assert_true(i % 2 ? f.ramp.window == before : f.ramp.window > before);
+		assert_true(i % 2 ? f.slow_start.window == before : f.slow_start.window > before);
 	}
-	assert_true(f.rtt.slow_start.lowest_rate > 8e9 * 4096 / 40000 && f.ramp.window == 8 * 4096);
+	assert_true(f.slow_start.lowest_rate > 8e9 * 4096 / 40000 && f.slow_start.window == 8 * 4096);
 	ccs_flow_destroy(&f);
 }
 
@@ -180,19 +180,19 @@ static void check_first_queue_beyond(double rtt_jitter_us)
 	ccs_flow_accept(&f, 1 << 20, CCS_WR_SPLIT | CCS_WR_SIGNALED);
 	assert_non_null(flow_next(&f, now, &a));
 	complete_up_to(&f, a, now += 4096 + 20000); /* the unloaded path */
-	assert_true(rate_set == 0 && f.ramp.ramping);
+	assert_true(rate_set == 0 && f.slow_start.ramping);
 	assert_non_null(flow_next(&f, now, &a));
 	complete_up_to(&f, a, now += 4096 + 20000 + jitter_ns);
-	assert_true(rate_set == 0 && f.ramp.ramping);
+	assert_true(rate_set == 0 && f.slow_start.ramping);
 	assert_non_null(flow_next(&f, now, &a));
 	now += 4096 + 20000 + jitter_ns + 10 * 4096; /* ten segments of others */
 	complete_up_to(&f, a, now);
-	assert_true(rate_set == 0 && f.ramp.ramping && f.ramp.window == 2 * 4096);
+	assert_true(rate_set == 0 && f.slow_start.ramping && f.slow_start.window == 2 * 4096);
 	assert_non_null(flow_next(&f, now, &a));
 	now += 4096 + 20000 + jitter_ns + 10 * 4096;
 	complete_up_to(&f, a, now);
-	assert_false(f.ramp.ramping);
-	assert_true(f.ramp.window == 16 * 4096);
+	assert_false(f.slow_start.ramping);
+	assert_true(f.slow_start.window == 16 * 4096);
 	assert_true(fabs(rate_set / (0.5 * 8e9 * 2 * 4096 / (20000 + 11 * 4096)) - 1) < 1e-9);
 	assert_int_equal(ack_count, 0);
 	assert_non_null(flow_next(&f, now, &b));
@@ -228,7 +228,7 @@ static void begin_advised(struct ccs_flow *f, struct ccs_telemetry *t, uint64_t 
 	f->events.telemetry = t;
 	ccs_flow_accept(f, 1 << 20, CCS_WR_SPLIT | CCS_WR_SIGNALED);
 	ccs_flow_advise(f, now);
-	assert_true(f->ramp.ramping); /* the agent does not know yet that the flow sends */
+	assert_true(f->slow_start.ramping); /* the agent does not know yet that the flow sends */
 	assert_int_equal(flow_next(f, now, &n)->len, 256);
 	assert_null(flow_next(f, now, &n));
 }
@@ -242,7 +242,7 @@ static void advice_of_a_free_port_allows_a_second_segment(void **state)
 
 	begin_advised(&f, &t, 1, now);
 	ccs_flow_advise(&f, then);
-	assert_true(f.ramp.ramping);
+	assert_true(f.slow_start.ramping);
 	complete_up_to(&f, 0, then);
 	assert_non_null(flow_next(&f, then, &n)); /* it does not wait for pacing */
 	assert_non_null(flow_next(&f, then + 2 * LEN, &n));
@@ -262,7 +262,7 @@ static uint64_t first_data_ns(uint64_t seed, double share)
 	t.advised_rate = share;
 	f.cc.out.rate = share; /* as an algorithm does that follows the advice */
 	ccs_flow_advise(&f, then);
-	assert_false(f.ramp.ramping);
+	assert_false(f.slow_start.ramping);
 	complete_up_to(&f, 0, then);
 	due = ccs_flow_wait(&f, then);
 	ccs_flow_destroy(&f);

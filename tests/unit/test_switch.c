@@ -350,12 +350,12 @@ static void a_flow_continues_through_all_algorithms(void **state)
 		assert_null(find_fault(&f.cc));
 		assert_true(ccs_flow_rate(&f) <= 6e9);
 		assert_true(ccs_flow_cc_next_timer(&f, now) > now);
-		assert_true(f.ramp.ramping == before.ramp.ramping);
-		assert_true(f.wr_head == before.wr_head && f.ramp.window == before.ramp.window);
+		assert_true(f.slow_start.ramping == before.slow_start.ramping);
+		assert_true(f.wr_head == before.wr_head && f.slow_start.window == before.slow_start.window);
 		complete(&f, f.seg_head - 1, now);
 		for (unsigned k = 0; k < 40; k++)
 			round_trip(&f, &now);
-		assert_false(f.ramp.ramping);
+		assert_false(f.slow_start.ramping);
 		assert_true(f.stats.samples > before.stats.samples);
 	}
 	assert_int_equal(f.stats.bytes, f.sent);
@@ -423,7 +423,7 @@ static void a_smaller_window_waits_for_what_is_in_flight(void **state)
 
 	clock_window = 0;
 	open_flow(&f, &spec);
-	while (f.ramp.ramping)
+	while (f.slow_start.ramping)
 		round_trip(&f, &now);
 	for (unsigned i = 0; i < 8; i++, now += RTT_NS)
 		assert_non_null(flow_next(&f, now, &number));

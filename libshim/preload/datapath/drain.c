@@ -63,19 +63,6 @@ static inline uint32_t qp_id(const struct ibv_wc *wc)
 	return (uint32_t)(wc->wr_id >> 32);
 }
 
-/* Deliver a success of a READ or atomic of a run, in place. Returns how many: 1 or 0. */
-static __attribute__((noinline)) int deliver_read(struct qp *qp, struct ibv_wc *wc)
-{
-	const struct ccs_seg *seg = ccs_flow_complete_read(&qp->flow, (uint32_t)wc->wr_id);
-
-	if (!seg)
-		return 0;
-	wc->wr_id = seg->id;
-	ccs_flow_free_all_polled(&qp->flow);
-	CCS_PROBE4(complete, qp->qp_num, seg->id, seg->len, (uint32_t)IBV_WC_SUCCESS);
-	return 1;
-}
-
 /*
  * Deliver completions in the application's array, up to the first that is not the success of a whole
  * WR of this QP. Only their wr_id changes. Returns how many.
@@ -99,29 +86,7 @@ deliver_run(struct qp *qp, uint32_t id, struct ibv_wc *wc, int n)
 		done++;
 	} while (done < n && qp_id(&wc[done]) == id && !wc[done].status);
 	ccs_flow_end_completed(&qp->flow, &run);
-	if (!done)
-		return deliver_read(qp, wc);
 	ccs_flow_free_all_polled(&qp->flow);
-	return done;
-}
-
-int ccs_drain_deliver_whole(struct cq *cq, struct ibv_wc *wc, int n)
-{
-	int done = 0;
-
-	while (done < n) {
-		const uint32_t id = qp_id(&wc[done]);
-		struct qp *qp = ccs_registry_lock(cq, id);
-		int run;
-
-		if (__builtin_expect(!qp, 0))
-			break;
-		run = deliver_run(qp, id, wc + done, n - done);
-		ccs_emit_leave(qp, false);
-		if (!run)
-			break;
-		done += run;
-	}
 	return done;
 }
 

@@ -9,11 +9,6 @@
  * empty; otherwise a batch of each is enough if the caller's array is full then.
  */
 void ccs_drain(struct cq *cq, bool all);
-/*
- * Deliver the first of n completions in the application's array that are successes of whole WRs.
- * Returns how many.
- */
-int ccs_drain_deliver_whole(struct cq *cq, struct ibv_wc *wc, int n);
 /* Deliver the first n completions of a batch. For consecutive completions of one QP, lock it and
  * check its gate once. */
 void ccs_drain_deliver(struct cq *cq, struct shadow_batch *a, int n);

@@ -12,7 +12,7 @@
 #include "preload/datapath/pacer_thread.h"
 #include "preload/object/registry.h"
 
-enum { FAIR = 4 };                       /* polls, of which the application's CQ is first in one */
+enum { FAIR = 8 };                       /* polls, of which the application's CQ is first in one */
 
 static int poll_app(struct cq *cq, int n, struct ibv_wc *wc)
 {
@@ -254,13 +254,10 @@ static bool become_idle(struct cq *cq)
 	return true;
 }
 
-/*
- * No WQE is in flight. The lock is held nevertheless: exit() in a signal handler must find that this
- * thread may hold locks of the provider.
- */
-static int poll_idle(struct cq *cq, int n, struct ibv_wc *wc)
+/* No WQE is in flight. cq->lock is held, and released. An idle CQ has no channel. */
+static inline int poll_app_only(struct cq *cq, int n, struct ibv_wc *wc)
 {
-	const int got = poll_app(cq, n, wc);
+	const int got = cq->ctx->real.poll_cq(cq->app, n, wc);
 	bool spinning;
 
 	if (__builtin_expect(got, 0))
@@ -270,6 +267,16 @@ static int poll_idle(struct cq *cq, int n, struct ibv_wc *wc)
 	ccs_mailbox_poll();
 	ccs_pacer_thread_after_poll(cq, CCS_TIME_UNKNOWN, spinning);
 	return 0;
+}
+
+/*
+ * The lock is held although no WQE is in flight: exit() in a signal handler must find that this
+ * thread may hold locks of the provider.
+ */
+static __attribute__((noinline)) int poll_idle(struct cq *cq, int n, struct ibv_wc *wc)
+{
+	ccs_lock(&cq->lock);
+	return poll_app_only(cq, n, wc);
 }
 
 /* Deliver a completion that was polled alone. Returns whether it is a whole WR's success. */
@@ -292,8 +299,8 @@ static inline __attribute__((always_inline)) bool deliver_single(struct cq *cq, 
 }
 
 /*
- * Poll s for `size` completions first. Most polls find n completions of whole WRs, which takes few
- * instructions.
+ * Poll s for `size` completions first. Most polls are for one completion, which is of a whole WR
+ * and takes few instructions.
  */
 static inline __attribute__((always_inline)) int
 poll_fast(struct cq *cq, struct shadow *s, int size, int n, struct ibv_wc *wc, uint64_t before_ns)
@@ -301,8 +308,8 @@ poll_fast(struct cq *cq, struct shadow *s, int size, int n, struct ibv_wc *wc, u
 	const int got = cq->ctx->real.poll_cq(s->cq, size, wc);
 	int done = 0;
 
-	if (got > 0)
-		done = got == 1 ? deliver_single(cq, wc) : ccs_drain_deliver_whole(cq, wc, got);
+	if (__builtin_expect(got == 1, 1))
+		done = deliver_single(cq, wc);
 	if (__builtin_expect(done < n, 0))
 		return end_fast_poll(cq, s, got, done, n, wc, before_ns);
 	s->empty = 0;
@@ -324,7 +331,7 @@ static __attribute__((noinline)) int poll_in_turn(struct cq *cq, int n, struct i
 
 	s = cq->recent = fast_shadow(cq);
 	if (s && !ccs_shadow_is_active(s) && become_idle(cq))
-		return poll_idle(cq, n, wc);
+		return poll_app_only(cq, n, wc);
 	if (!s)
 		return poll_and_unlock(cq, n, wc);
 	cq->polled_ns = CCS_TIME_UNKNOWN;
@@ -353,7 +360,7 @@ static __attribute__((noinline)) int poll_any(struct cq *cq, int n, struct ibv_w
 	if (cq->ex)
 		ccs_cq_ex_lock(cq);
 	ccs_lock(&cq->lock);
-	return ccs_cq_kind(cq) == CCS_POLLS_IDLE ? poll_idle(cq, n, wc) : poll_slowly(cq, n, wc);
+	return poll_slowly(cq, n, wc);
 }
 
 /* Whether a poll of s may have to do more than deliver completions of whole WRs. */
@@ -365,11 +372,11 @@ static inline bool must_poll_slowly(struct cq *cq, const struct shadow *s)
 }
 
 /* Most polls find what they want in the shadow CQ of those before them. */
-int ccs_cq_poll(struct cq *cq, int n, struct ibv_wc *wc)
+static __attribute__((noinline)) int poll_recent(struct cq *cq, int n, struct ibv_wc *wc)
 {
 	struct shadow *s;
 
-	if (ccs_cq_kind(cq) != CCS_POLLS_FAST || n <= 0 || n > CCS_BATCH || ccs_forked())
+	if (n <= 0 || n > CCS_BATCH)
 		return poll_any(cq, n, wc);
 	ccs_lock(&cq->lock);
 	s = cq->recent;
@@ -377,4 +384,13 @@ int ccs_cq_poll(struct cq *cq, int n, struct ibv_wc *wc)
 		return poll_slowly(cq, n, wc);
 	cq->polls++;
 	return poll_fast(cq, s, n, n, wc, CCS_TIME_UNKNOWN);
+}
+
+int ccs_cq_poll(struct cq *cq, int n, struct ibv_wc *wc)
+{
+	const enum ccs_cq_polls kind = ccs_cq_kind(cq);
+
+	if (ccs_forked() || kind == CCS_POLLS_ANY)
+		return poll_any(cq, n, wc);
+	return kind == CCS_POLLS_IDLE ? poll_idle(cq, n, wc) : poll_recent(cq, n, wc);
 }

@@ -141,11 +141,11 @@ static __attribute__((noinline, pure)) uint64_t sum_of_sges(const struct qp *qp,
 	return ccs_wr_len(qp, wr);
 }
 
-/* Add a WR, signalled as the kind requires, to a run, and build its WQE, but for `next`. False: it
- * cannot be in this run. */
+/* Add a WR, signalled as the kind requires, to a run, and build its WQE, but for `next`. token: of
+ * the QP's segment 0. False: it cannot be in this run. */
 static inline __attribute__((always_inline)) bool
 add_to_run(struct qp *qp, const struct ibv_send_wr *wr, enum ccs_flow_run_kind kind,
-	   struct ccs_flow_run *run, struct ibv_send_wr *wqe)
+	   struct ccs_flow_run *run, uint64_t token, struct ibv_send_wr *wqe)
 {
 	const uint32_t flags = ccs_opcode_flags(wr->opcode);
 	uint64_t len;
@@ -158,7 +158,7 @@ add_to_run(struct qp *qp, const struct ibv_send_wr *wr, enum ccs_flow_run_kind k
 	if (!ccs_flow_run_fits(&qp->flow, run, len, kind))
 		return false;
 	ccs_wr_build_whole(wr, kind != CCS_RUN_UNSIGNALLED, kind == CCS_RUN_READ,
-			   ccs_token(qp, run->seg), wqe);
+			   token | (uint32_t)run->seg, wqe);
 	ccs_flow_run_add(&qp->flow, run, len, flags, kind, wr->wr_id);
 	return true;
 }
@@ -174,6 +174,7 @@ accept_run(struct qp *qp, struct ibv_send_wr *wr, enum ccs_flow_run_kind kind,
 	struct ccs_flow *f = &qp->flow;
 	const unsigned limit = ccs_flow_run_limit(f, kind);
 	const unsigned all = qp->sq_sig_all ? IBV_SEND_SIGNALED : 0;
+	const uint64_t token = ccs_token(qp, 0);
 	struct ibv_send_wr *out = *wqe, *const end = out + (most < limit ? most : limit);
 	struct ccs_flow_run run;
 
@@ -181,7 +182,8 @@ accept_run(struct qp *qp, struct ibv_send_wr *wr, enum ccs_flow_run_kind kind,
 	for (; wr && out < end; wr = wr->next, out++) {
 		const bool signal = (wr->send_flags | all) & IBV_SEND_SIGNALED;
 
-		if (signal != (kind != CCS_RUN_UNSIGNALLED) || !add_to_run(qp, wr, kind, &run, out))
+		if (signal != (kind != CCS_RUN_UNSIGNALLED) ||
+		    !add_to_run(qp, wr, kind, &run, token, out))
 			break;
 		out->next = out + 1;
 	}
@@ -210,7 +212,7 @@ accept_single(struct qp *qp, struct ibv_send_wr *wr, enum ccs_flow_run_kind kind
 	if (!ccs_flow_run_limit(&qp->flow, kind))
 		return false;
 	ccs_flow_run_begin(&qp->flow, true, &run);
-	if (!add_to_run(qp, wr, kind, &run, wqe))
+	if (!add_to_run(qp, wr, kind, &run, ccs_token(qp, 0), wqe))
 		return false;
 	wqe->next = NULL;
 	ccs_flow_run_end(&qp->flow, &run, kind);
@@ -224,20 +226,22 @@ static __attribute__((noinline)) bool accept_other(struct qp *qp, struct ibv_sen
 	return accept_single(qp, wr, kind, wqe);
 }
 
+/* Whether the WR may be in a run. */
+static inline bool has_budget(struct qp *qp, const struct ibv_send_wr *wr)
+{
+	return qp->flow.budget.wrs || ccs_flow_grant(&qp->flow, ccs_wr_len(qp, wr));
+}
+
 static inline __attribute__((always_inline)) bool
 accept_lone(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr *wqe)
 {
-	bool accepted;
-
+	if (!has_budget(qp, wr))
+		return false;
 	if (__builtin_expect(!is_signalled(qp, wr), 0))
-		accepted = accept_other(qp, wr, CCS_RUN_UNSIGNALLED, wqe);
-	else
-		accepted = accept_single(qp, wr, CCS_RUN_SIGNALED, wqe) ||
-			   (ccs_opcode_flags(wr->opcode) & CCS_WR_READ &&
-			    accept_other(qp, wr, CCS_RUN_READ, wqe));
-	if (!accepted) /* it is in no run */
-		ccs_flow_fastpath_revoke(&qp->flow);
-	return accepted;
+		return accept_other(qp, wr, CCS_RUN_UNSIGNALLED, wqe);
+	return accept_single(qp, wr, CCS_RUN_SIGNALED, wqe) ||
+	       (ccs_opcode_flags(wr->opcode) & CCS_WR_READ &&
+		accept_other(qp, wr, CCS_RUN_READ, wqe));
 }
 
 /* One doorbell's worth of segments. */
@@ -249,9 +253,9 @@ struct doorbell {
 
 /*
  * Fill a doorbell with WRs that need not wait. Returns the first WR that is not accepted. The last
- * accepted WR may have to wait for the gate, or for its other segments.
+ * accepted WR may have to wait for the gate, or for its other segments. runs: a WR may be in a run.
  */
-static inline struct ibv_send_wr *fill_at_once(struct qp *qp, struct ibv_send_wr *wr,
+static inline struct ibv_send_wr *fill_at_once(struct qp *qp, struct ibv_send_wr *wr, bool runs,
 					       struct doorbell *b, uint64_t *now_ns)
 {
 	struct ccs_flow *f = &qp->flow;
@@ -262,9 +266,9 @@ static inline struct ibv_send_wr *fill_at_once(struct qp *qp, struct ibv_send_wr
 	while (wr && wqe < end && !ccs_flow_waiting(f)) {
 		const struct ibv_send_wr *first = wqe;
 
-		if (f->budget.wrs)
+		if (runs && has_budget(qp, wr))
 			wr = accept_run(qp, wr, CCS_RUN_SIGNALED, &wqe, (unsigned)(end - wqe));
-		if (f->budget.wrs && wr && wqe < end)
+		if (runs && f->budget.wrs && wr && wqe < end)
 			wr = accept_other_run(qp, wr, &wqe, (unsigned)(end - wqe));
 		if (wqe != first)
 			continue;
@@ -283,7 +287,8 @@ static inline struct ibv_send_wr *fill_at_once(struct qp *qp, struct ibv_send_wr
 }
 
 /* Post WRs until one must wait. Returns as ccs_emit(); sets o->left as fill_at_once(). */
-static inline int post_at_once(struct qp *qp, struct ccs_post_outcome *o, uint64_t *now_ns)
+static inline int post_at_once(struct qp *qp, bool runs, struct ccs_post_outcome *o,
+			       uint64_t *now_ns)
 {
 	struct doorbell b;
 	int rc = 0;
@@ -291,20 +296,20 @@ static inline int post_at_once(struct qp *qp, struct ccs_post_outcome *o, uint64
 	if (qp->flow.state != CCS_FLOW_RUN || qp->state < IBV_QPS_RTS || qp->resumed)
 		return 0;
 	do {
-		o->left = fill_at_once(qp, o->left, &b, now_ns);
+		o->left = fill_at_once(qp, o->left, runs, &b, now_ns);
 		if (b.n)
 			rc = ccs_emit_doorbell(qp, b.first, b.wr, &o->refused);
 	} while (!rc && o->left && b.n == CCS_BATCH);
 	return rc;
 }
 
-bool ccs_post_accept(struct qp *qp, struct ibv_send_wr *wr, struct ccs_post_outcome *o,
+bool ccs_post_accept(struct qp *qp, struct ibv_send_wr *wr, bool runs, struct ccs_post_outcome *o,
 		     uint64_t *now_ns)
 {
 	uint32_t flags;
 
 	*o = (struct ccs_post_outcome){ .first = qp->flow.wr_head, .left = wr };
-	o->device = post_at_once(qp, o, now_ns);
+	o->device = post_at_once(qp, runs, o, now_ns);
 	if (!o->device && !o->left && !ccs_flow_waiting(&qp->flow))
 		return false;
 	o->left = accept_list(qp, o->left, &flags);
@@ -315,12 +320,12 @@ bool ccs_post_accept(struct qp *qp, struct ibv_send_wr *wr, struct ccs_post_outc
 	return true;
 }
 
-static int post_list(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad,
+static int post_list(struct qp *qp, struct ibv_send_wr *wr, bool runs, struct ibv_send_wr **bad,
 		     uint64_t *now_ns)
 {
 	struct ccs_post_outcome o;
 
-	if (!ccs_post_accept(qp, wr, &o, now_ns))
+	if (!ccs_post_accept(qp, wr, runs, &o, now_ns))
 		return 0;
 	/* Without memory for WRs that would have to wait, the gate does not count. */
 	if (!o.device && ccs_flow_waiting(&qp->flow) && ccs_qp_alloc_copies(qp))
@@ -345,7 +350,8 @@ static int post_broken(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr
 	return rc;
 }
 
-static int post_wrs(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+/* qp->lock is held. runs: a WR may be in a run. */
+static int post_wrs(struct qp *qp, struct ibv_send_wr *wr, bool runs, struct ibv_send_wr **bad)
 {
 	uint64_t now_ns = CCS_TIME_UNKNOWN;
 	int rc;
@@ -354,7 +360,7 @@ static int post_wrs(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **
 	if (wr && qp->flow.wr_head != qp->flow.wr_tail && (wr->next || ccs_flow_full(&qp->flow)))
 		ccs_accept_reclaim(qp, list_length(wr));
 	rc = ccs_emit_is_ours_to_flush(qp) ? post_broken(qp, wr, bad)
-					   : post_list(qp, wr, bad, &now_ns);
+					   : post_list(qp, wr, runs, bad, &now_ns);
 	CCS_PROBE3(post, qp->qp_num, qp->flow.wr_head, qp->flow.wr_next);
 	if (!ccs_emit_is_watched(qp))
 		ccs_emit_schedule(qp, &now_ns);
@@ -383,10 +389,20 @@ static __attribute__((noinline)) int post_any(struct qp *qp, struct ibv_send_wr 
 	if (syscalls && is_list_refused(wr, bad))
 		return EINVAL;
 	ccs_accept_lock(qp);
-	rc = post_wrs(qp, wr, bad);
+	rc = post_wrs(qp, wr, true, bad);
 	ccs_accept_unlock(qp);
 	if (__builtin_expect(syscalls, 0))
 		pthread_testcancel(); /* no lock is held here */
+	return ccs_posted(saved, rc);
+}
+
+/* Post a lone WR that is in no run, and release the lock. */
+static __attribute__((noinline)) int post_gated(struct qp *qp, struct ibv_send_wr *wr,
+						struct ibv_send_wr **bad, int saved)
+{
+	const int rc = post_wrs(qp, wr, false, bad);
+
+	ccs_qp_leave(qp);
 	return ccs_posted(saved, rc);
 }
 
@@ -437,10 +453,12 @@ int ccs_post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 	if (!wr || wr->next || ccs_forked())
 		return post_any(qp, wr, bad);
 	ccs_lock(&qp->lock);
-	if (is_slow(qp) || !accept_lone(qp, wr, &wqe)) {
+	if (is_slow(qp)) {
 		ccs_unlock(&qp->lock);
 		return post_any(qp, wr, bad);
 	}
+	if (!accept_lone(qp, wr, &wqe))
+		return post_gated(qp, wr, bad, saved);
 	if (__builtin_expect(qp->events.enabled || ccs_shadow_watch(qp->shadow), 0))
 		prepare_post(qp);
 	ccs_publish_prefetch(qp);

@@ -12,8 +12,11 @@ struct ccs_post_outcome {
 	struct ibv_send_wr *left;        /* first WR without space, or NULL */
 };
 
-/* Accept a list, and post the WRs that need not wait. False: the device has the whole list. */
-bool ccs_post_accept(struct qp *qp, struct ibv_send_wr *wr, struct ccs_post_outcome *o,
+/*
+ * Accept a list, and post the WRs that need not wait. False: the device has the whole list. runs: a
+ * WR may be in a run (flow/run.h).
+ */
+bool ccs_post_accept(struct qp *qp, struct ibv_send_wr *wr, bool runs, struct ccs_post_outcome *o,
 		     uint64_t *now_ns);
 
 /* ibv_post_send() of a QP with a record. */

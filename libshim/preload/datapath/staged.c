@@ -56,7 +56,7 @@ static int post_staged(struct qp *qp, uint32_t n, uint64_t *now_ns)
 			ccs_accept(qp, wr, ccs_wr_flags(qp, wr));
 		return 0;
 	}
-	if (!ccs_post_accept(qp, wr, &o, now_ns))
+	if (!ccs_post_accept(qp, wr, true, &o, now_ns))
 		return 0;
 	if (o.device && o.refused == o.first && f->next_offset == 0 &&
 	    !ccs_accept_can_defer(qp, o.device, o.refused)) {

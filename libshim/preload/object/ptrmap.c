@@ -11,17 +11,26 @@ enum { SIZE_MIN = 64 };
 
 struct ccs_ptrtable ccs_ptrmap_empty = { .entry = { { NULL, NULL } } };
 
-__attribute__((noinline)) void *ccs_ptrmap_probe(struct ccs_ptrtable *t, const void *key)
+/* The key's entry, or NULL. */
+static struct ccs_ptrentry *find_entry(struct ccs_ptrtable *t, const void *key)
 {
 	for (size_t i = ccs_ptrmap_hash(key);; i++) {
 		struct ccs_ptrentry *e = &t->entry[i & t->mask];
 		const void *k = atomic_load_explicit(&e->key, memory_order_acquire);
 
 		if (k == key)
-			return atomic_load_explicit(&e->value, memory_order_acquire);
+			return e;
 		if (!k)
 			return NULL;
 	}
+}
+
+void *ccs_ptrmap_get(struct ccs_ptrmap *m, const void *key)
+{
+	struct ccs_ptrtable *t = atomic_load_explicit(&m->table, memory_order_acquire);
+	struct ccs_ptrentry *e = find_entry(t, key);
+
+	return e ? atomic_load_explicit(&e->value, memory_order_acquire) : NULL;
 }
 
 /* key must not be in the table. A deleted entry can be reused. */
@@ -70,20 +79,6 @@ static struct ccs_ptrtable *make_larger(struct ccs_ptrtable *old)
 			insert_entry(t, k, old->entry[i].value);
 	}
 	return t;
-}
-
-/* With m->lock held. */
-static struct ccs_ptrentry *find_entry(struct ccs_ptrtable *t, const void *key)
-{
-	for (size_t i = ccs_ptrmap_hash(key);; i++) {
-		struct ccs_ptrentry *e = &t->entry[i & t->mask];
-		const void *k = atomic_load_explicit(&e->key, memory_order_relaxed);
-
-		if (k == key)
-			return e;
-		if (!k)
-			return NULL;
-	}
 }
 
 int ccs_ptrmap_put(struct ccs_ptrmap *m, const void *key, void *value)

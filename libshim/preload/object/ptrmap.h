@@ -44,20 +44,20 @@ static inline size_t ccs_ptrmap_hash(const void *key)
 	return (size_t)((x >> 7) + ((x >> 15) * 0x9e3779b97f4a7c15ull >> 32));
 }
 
-/* Find a key that is not in its first entry. */
-void *ccs_ptrmap_probe(struct ccs_ptrtable *t, const void *key);
-
-/* NULL: not found. */
-static inline void *ccs_ptrmap_get(struct ccs_ptrmap *m, const void *key)
+/* NULL: the key's first entry has another key. */
+static inline void *ccs_ptrmap_get_first(struct ccs_ptrmap *m, const void *key)
 {
 	struct ccs_ptrtable *t = atomic_load_explicit(&m->table, memory_order_acquire);
 	struct ccs_ptrentry *e = &t->entry[ccs_ptrmap_hash(key) & t->mask];
 
 	/* acquire: pairs with put(), which stores the value first */
-	if (__builtin_expect(atomic_load_explicit(&e->key, memory_order_acquire) == key, 1))
-		return atomic_load_explicit(&e->value, memory_order_acquire);
-	return ccs_ptrmap_probe(t, key);
+	if (__builtin_expect(atomic_load_explicit(&e->key, memory_order_acquire) != key, 0))
+		return NULL;
+	return atomic_load_explicit(&e->value, memory_order_acquire);
 }
+
+/* NULL: not found. */
+void *ccs_ptrmap_get(struct ccs_ptrmap *m, const void *key);
 
 /* Replaces an existing value. 0, or -1: no memory. */
 int ccs_ptrmap_put(struct ccs_ptrmap *m, const void *key, void *value);

@@ -116,7 +116,7 @@ static void collect_flow(const struct ccs_flow *f, uint64_t now_ns, struct ccs_s
 	out->min_rate = (uint64_t)ccs_min(f->stats.min_rate, line);
 	out->max_rate = (uint64_t)ccs_min(f->stats.max_rate, line);
 	out->line_rate = (uint64_t)line;
-	out->window = (uint64_t)(own > 0 && own < f->ramp.window ? own : f->ramp.window);
+	out->window = (uint64_t)(own > 0 && own < f->slow_start.window ? own : f->slow_start.window);
 	out->max_inflight = f->gate.max_inflight;
 	out->segment = f->segments.len;
 	out->inflight = f->inflight;

@@ -32,15 +32,18 @@ static inline void ccs_publish_due(struct qp *qp, uint64_t now_ns)
 static inline void ccs_publish_idle(const struct qp *qp)
 {
 	const struct ccs_flow *f = &qp->flow;
+	struct ccs_stats_slot *slot = qp->stats;
 
-	if (!qp->stats || f->seg_tail != f->seg_head)
+	if (!slot || f->seg_tail != f->seg_head)
 		return;
-	ccs_stats_put_live(qp->stats, &(struct ccs_stats_live){
-		.idle = 1, .posts = f->wr_head, .completions = f->stats.wrs,
-		.segments = f->stats.segments, .bytes = f->stats.bytes, .sent = f->sent,
-		.internal_completions = f->stats.internal_completions,
-		.gated_ns = f->stats.gated_ns,
-	});
+	ccs_stats_set(&slot->live.idle, 1);
+	ccs_stats_set(&slot->live.posts, f->wr_head);
+	ccs_stats_set(&slot->live.completions, f->stats.wrs);
+	ccs_stats_set(&slot->live.segments, f->stats.segments);
+	ccs_stats_set(&slot->live.bytes, f->stats.bytes);
+	ccs_stats_set(&slot->live.sent, f->sent);
+	ccs_stats_set(&slot->live.internal_completions, f->stats.internal_completions);
+	ccs_stats_set(&slot->live.gated_ns, f->stats.gated_ns);
 }
 
 #endif

@@ -22,7 +22,9 @@
 #include "preload/object/registry.h"
 #include "preload/object/shim.h"
 
-static int hook_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+/* Not inlined, so that the hooks save no registers. */
+static __attribute__((noinline)) int post_by_lookup(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
+						    struct ibv_send_wr **bad)
 {
 	struct qp *qp = ccs_qp_find(ibqp);
 
@@ -30,12 +32,26 @@ static int hook_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ib
 		  : ccs_context_find(ibqp->context)->real.post_send(ibqp, wr, bad);
 }
 
-static int hook_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
+static int hook_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	struct qp *qp = ccs_ptrmap_get_first(&ccs_shim()->qps, ibqp);
+
+	return __builtin_expect(!!qp, 1) ? ccs_post(qp, wr, bad) : post_by_lookup(ibqp, wr, bad);
+}
+
+static __attribute__((noinline)) int poll_by_lookup(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
 {
 	struct cq *cq = ccs_cq_find(ibcq);
 
 	return cq ? ccs_cq_poll(cq, n, wc)
 		  : ccs_context_find(ibcq->context)->real.poll_cq(ibcq, n, wc);
+}
+
+static int hook_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
+{
+	struct cq *cq = ccs_ptrmap_get_first(&ccs_shim()->cqs, ibcq);
+
+	return __builtin_expect(!!cq, 1) ? ccs_cq_poll(cq, n, wc) : poll_by_lookup(ibcq, n, wc);
 }
 
 static int hook_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
