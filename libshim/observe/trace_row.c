@@ -52,6 +52,8 @@ static void append_path(char *row, const struct ccs_cc_event *event)
 	    path->line_rate, path->base_rtt_us, path->rtt_jitter_us, path->segment, path->flows);
 	if (path->bottleneck_rate > 0)
 		append(row, ";bottleneck_rate=%.17g", path->bottleneck_rate);
+	if (path->payload_share > 0)
+		append(row, ";payload_share=%.17g", path->payload_share);
 	if (path->epoch_us != 0)
 		append(row, ";epoch=%.17g", path->epoch_us);
 	if (isfinite(event->max_rate))

@@ -54,6 +54,13 @@ loop_is_closed() {
 	done
 }
 
+@test "the trace has the share of payload that the path MTU gives" {
+	export CCSHIM_CC=copa
+	traffic
+	grep -q '^[^#].*,set,.*;payload_share=0\.9' t.csv || { grep -m3 line_rate t.csv; return 1; }
+	loop_is_closed
+}
+
 @test "mode observe records a trace too" {
 	export CCSHIM_MODE=observe CCSHIM_CC=timely
 	traffic

@@ -12,7 +12,7 @@
 #include "preload/datapath/pacer_thread.h"
 #include "preload/object/registry.h"
 
-enum { FAIR = 8 };                       /* polls, of which the application's CQ is first in one */
+enum { FAIR = 4 };                       /* polls, of which the application's CQ is first in one */
 
 static int poll_app(struct cq *cq, int n, struct ibv_wc *wc)
 {

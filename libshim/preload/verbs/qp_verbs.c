@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "flow/cc_events.h"
 #include "observe/trace.h"
 #include "preload/control/policy.h"
 #include "preload/control/qp_feedback.h"
@@ -63,6 +64,14 @@ static double payload_share(enum ibv_mtu mtu)
 	return payload / (payload + header);
 }
 
+static void set_mtu(struct qp *qp, enum ibv_mtu mtu)
+{
+	struct ccs_cc_path path = qp->flow.cc.path;
+
+	path.payload_share = payload_share(mtu);
+	ccs_flow_cc_repath(&qp->flow, &path);
+}
+
 static void apply_attr(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 {
 	if ((mask & IBV_QP_PORT) && attr->port_num != qp->attr.port) {
@@ -77,7 +86,7 @@ static void apply_attr(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 			ccs_trace_peer(qp->qp_num, qp->peer.gid);
 	}
 	if (mask & IBV_QP_PATH_MTU)
-		qp->flow.cc.path.payload_share = payload_share(attr->path_mtu);
+		set_mtu(qp, attr->path_mtu);
 	/* READs above the peer's limit would stall the WQEs that follow them. */
 	if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) && attr->max_rd_atomic)
 		qp->flow.reads.max = attr->max_rd_atomic;

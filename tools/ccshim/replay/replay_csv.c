@@ -379,6 +379,7 @@ static double *find_setting(struct ccs_cc_event *ev, const char *name)
 		{ "line_rate", &ev->path.line_rate }, { "base_rtt", &ev->path.base_rtt_us },
 		{ "rtt_jitter", &ev->path.rtt_jitter_us }, { "segment", &ev->path.segment },
 		{ "epoch", &ev->path.epoch_us }, { "bottleneck_rate", &ev->path.bottleneck_rate },
+		{ "payload_share", &ev->path.payload_share },
 		{ "max_rate", &ev->max_rate },
 	};
 
