@@ -578,6 +578,19 @@ truthful() {
 	checks 1 "$BATS_TEST_TMPDIR/root"
 }
 
+@test "scripts with many and long arguments are followed" {
+	make_root
+	printf '#!%s/two -x\n' "$PWD" > one
+	printf '#!/bin/sh\n' > two
+	chmod +x one two
+	for words in "$(seq 510)" "$(seq 511)" "$(seq 5000)" "$(printf '%05000d ' 1 2 3)"; do
+		# shellcheck disable=SC2086 # each word is an argument
+		checks 0 ./one $words
+		line ok command "a script, run by /bin/sh"
+		checks 0 sh -c "./one $words"
+	done
+}
+
 @test "random and truncated files are handled" {
 	make_root
 	local seed=${CCS_SEED:-$RANDOM}

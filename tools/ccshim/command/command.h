@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { COMMAND_WORDS = 512 };
+enum { COMMAND_WORDS = 1024 };
 
 struct command {
 	char path[PATH_MAX];            /* the ELF file that is executed in the end */
@@ -21,7 +21,7 @@ struct command {
 	bool open_mpi;                  /* one of started_by is Open MPI's launcher */
 	char removed[128];              /* why it is started without LD_PRELOAD: "env removes ..."; "" */
 	char unknown[128];              /* why it may be; "" */
-	char text[8192];                /* copies of words of scripts and of shells' -c */
+	char text[16384];               /* copies of words of scripts and of shells' -c */
 	unsigned used;                  /* bytes of it */
 	char *words[COMMAND_WORDS + 1];
 	unsigned count;

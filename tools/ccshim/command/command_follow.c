@@ -135,17 +135,20 @@ static char *const *find_after(char *const *word, const char *after)
 
 /* -- words of a text --------------------------------------------------------------------------- */
 
-/* Add the parts of a word, if there is space for them. */
-static void add_text(struct command *c, const char *text, const char *separators)
+/* Arguments use half of the space, so that interpreters and scripts always find some. */
+enum { ARGUMENTS = COMMAND_WORDS / 2 };
+
+/* Add the parts of a word, if there is space for them among `most` words. */
+static void add_text(struct command *c, const char *text, const char *separators, unsigned most)
 {
 	char *copy = c->text + c->used, *save;
 	const size_t len = strlen(text) + 1;
 
-	if (len > sizeof(c->text) - c->used)
+	if (c->used + len > sizeof(c->text) / COMMAND_WORDS * most)
 		return;
 	c->used += len;
 	memcpy(copy, text, len);
-	for (char *w = strtok_r(copy, separators, &save); w && c->count < COMMAND_WORDS;
+	for (char *w = strtok_r(copy, separators, &save); w && c->count < most;
 	     w = strtok_r(NULL, separators, &save))
 		c->words[c->count++] = w;
 }
@@ -154,7 +157,7 @@ static void add_text(struct command *c, const char *text, const char *separators
 static char **end_words(struct command *c, unsigned first, char *const *argv, const char *separators)
 {
 	for (; *argv; argv++)
-		add_text(c, *argv, separators);
+		add_text(c, *argv, separators, ARGUMENTS);
 	if (c->count < COMMAND_WORDS)
 		c->words[c->count++] = NULL;
 	return c->words + first;
@@ -348,9 +351,13 @@ static char *const *interpret(struct command *c, char *const *argv)
 	word = strtok_r(rest, " \t", &rest);
 	if (!word || access(word, X_OK))
 		return refuse(c, c->script, why, word ? word : "", remedy);
-	add_text(c, word, "");
-	add_text(c, rest + strspn(rest, " \t"), "");
-	add_text(c, c->path, "");
+	rest += strspn(rest, " \t");
+	add_text(c, word, "", COMMAND_WORDS);
+	add_text(c, rest, "", COMMAND_WORDS);
+	add_text(c, c->path, "", COMMAND_WORDS);
+	if (c->count < first + 2 + (*rest != '\0'))
+		return refuse(c, c->script, "the words that start it are too long to be checked", "",
+			      "give the script's name instead");
 	word = strcmp(basename(word), "env") ? NULL : strtok_r(rest, " \t", &rest);
 	if (word && *word != '-' && !strchr(word, '=') && !preload_which(word, buf, sizeof(buf)))
 		return refuse(c, c->script, why, word, remedy);
@@ -405,9 +412,13 @@ bool command_follow(struct command *c, char *const *argv)
 
 	*c = (struct command){ .open_mpi = false };
 	for (unsigned i = 0; argv && i < NESTED; i++, argv = next) {
+		const unsigned used = c->used, count = c->count;
+
 		next = unwrap(c, argv);
 		if (next)
 			continue;
+		c->used = used; /* no word was found among the copies that unwrap() has added */
+		c->count = count;
 		found = preload_which(*argv, buf, sizeof(buf));
 		if (!found)
 			return refuse(c, *argv, "not found, or not executable", "",
