@@ -156,6 +156,33 @@ static void a_flow_ends_while_a_scan_is_in_progress(void **state)
 	rig_hang_up(&c);
 }
 
+/* The new flow's client has been scanned, and the scan of another ends the round. */
+static void a_new_flows_request_outlasts_the_round(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = client_of(r, 0, USER), d = client_of(r, 1, USER);
+	const struct ccs_peer *p;
+
+	assert_int_equal(rig_add(r, &c, RP, 0, 0), 0);
+	assert_int_equal(rig_add(r, &d, RP, 1, 0), 0);
+	rig_pass(r, 1000);
+	p = entry(r, 0)->first->peer;
+	for (unsigned i = 0; i < 2; i++) {
+		entry(r, i)->scan.done = !i;
+		entry(r, i)->scan.began_ns = r->now_ns;
+		entry(r, i)->scan.due_ns = r->agent[RP]->due.demand_ns = r->now_ns + 1000000;
+	}
+	atomic_store(&c.shm->slot[1].period_us, 1000);
+	assert_int_equal(rig_add(r, &c, RP, 2, 1), 0);
+	assert_int_equal(p->request.period_us, 1000);
+	entry(r, 1)->scan.due_ns = r->agent[RP]->due.demand_ns = r->now_ns;
+	ccs_agent_turn(r->agent[RP], 0);
+	assert_false(entry(r, 1)->scan.done); /* a new round has begun */
+	assert_int_equal(p->request.period_us, 1000);
+	rig_hang_up(&c);
+	rig_hang_up(&d);
+}
+
 /* The time stands still, so only a flow that is added could cause a scan. */
 static void a_user_who_adds_flows_causes_no_scans(void **state)
 {
@@ -265,6 +292,18 @@ static void a_user_with_a_debt_is_remembered(void **state)
 	assert_false(ccs_user_has_budget(r->agent[RP], ccs_user_of(r->agent[RP], USER)));
 }
 
+/* The limit on requests for the status holds when the user has no connection in between. */
+static void the_last_status_of_a_user_is_remembered(void **state)
+{
+	struct rig *r = *state;
+	const uint64_t next_ns = r->now_ns + CCS_AGENT_STATUS_NS;
+
+	ccs_user_of(r->agent[RP], USER)->status_ns = next_ns;
+	for (uid_t uid = 10000; uid < 10000 + 2 * CCS_AGENT_USERS; uid++)
+		ccs_user_of(r->agent[RP], uid);
+	assert_int_equal(ccs_user_of(r->agent[RP], USER)->status_ns, next_ns);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 
 int main(void)
@@ -273,10 +312,12 @@ int main(void)
 		TEST(a_turn_handles_few_requests_of_a_user),
 		TEST(a_turn_scans_few_flows_of_a_user),
 		TEST(a_flow_ends_while_a_scan_is_in_progress),
+		TEST(a_new_flows_request_outlasts_the_round),
 		TEST(a_user_who_adds_flows_causes_no_scans),
 		TEST(a_user_without_a_budget_waits_and_others_do_not),
 		TEST(connections_of_a_user_are_limited_in_time),
 		TEST(a_user_with_a_debt_is_remembered),
+		TEST(the_last_status_of_a_user_is_remembered),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

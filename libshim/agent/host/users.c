@@ -8,7 +8,8 @@
 
 static bool is_unused(const struct ccs_user *u, uint64_t now_ns)
 {
-	return !u->clients && u->paid_ns <= now_ns && u->regions_ns <= now_ns;
+	return !u->clients && u->paid_ns <= now_ns && u->status_ns <= now_ns &&
+	       u->regions_ns <= now_ns;
 }
 
 /* There are twice as many entries as connections. An entry without debts is reused first, then the

@@ -93,6 +93,7 @@ void ccs_demand_join(struct ccs_agent *a, struct ccs_agent_flow *f)
 	if (!period_us)
 		return;
 	add_demand(&f->peer->request, f, period_us);
+	add_demand(&f->peer->scan, f, period_us); /* its client may have been scanned */
 	a->demand.wanted = true;
 	hasten_scan(a, f->client);
 }
