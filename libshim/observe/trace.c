@@ -253,12 +253,14 @@ static int truncate_file(int fd, int locked)
 
 /*
  * The file has a lock to the end of the process, which other processes test. A mapping keeps the
- * lock, not a descriptor: the application may need all descriptors. A pipe has no mapping, and its
- * descriptor stays open, so that its reader sees one end.
+ * lock, not a descriptor: the application may need all descriptors. NFS grants a shared lock only if
+ * the file is open for reading, and an exclusive lock only if it is open for writing. A pipe has no
+ * mapping, and its descriptor stays open, so that its reader sees one end.
  */
 static int create_file(void)
 {
-	const int fd = open_file(O_CREAT), to_map = fd < 0 ? -1 : ccs_open_path(trace.path, O_RDONLY);
+	const int fd = open_file(O_CREAT);
+	const int to_map = fd < 0 ? -1 : ccs_open_path(trace.path, O_RDWR | O_APPEND);
 	void *map = to_map < 0 ? MAP_FAILED : mmap(NULL, 1, PROT_NONE, MAP_SHARED, to_map, 0);
 	const int locked = map == MAP_FAILED ? fd : to_map;
 	const int error = fd < 0 ? errno : truncate_file(fd, locked);

@@ -5,11 +5,16 @@
  */
 #include "test.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "observe/trace.h"
@@ -18,6 +23,19 @@
 enum { WRITERS = 4, EACH = 20000 };
 
 static char path[] = "/tmp/ccshim-test-trace.XXXXXX";
+
+static bool nfs;
+
+/* NFS refuses locks that the mode of the file does not permit, as in flock(2). */
+int flock(int fd, int operation)
+{
+	const int mode = fcntl(fd, F_GETFL) & O_ACCMODE;
+
+	if (!nfs || mode != (operation & LOCK_EX ? O_RDONLY : O_WRONLY))
+		return (int)syscall(SYS_flock, fd, operation);
+	errno = EBADF;
+	return -1;
+}
 
 static void *write_events(void *arg)
 {
@@ -83,6 +101,42 @@ static void check_header_is_written(void)
 	assert_true(fread(text, 1, sizeof(text) - 1, f) > 0);
 	fclose(f);
 	assert_string_equal(text, "# a test\n" CCS_TRACE_HEADER);
+}
+
+/* A process that starts while another writes to its file. */
+static void start_beside_a_writer(const char *file)
+{
+	const pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		ccs_trace_setup(file, INFINITY, "another");
+		_exit(!ccs_trace_on);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static void a_file_that_another_process_writes_to_is_not_truncated(void **state)
+{
+	char file[] = "/tmp/ccshim-test-trace.XXXXXX", text[64] = "";
+	const int fd = mkstemp(file);
+
+	assert_int_equal(write(fd, "kept\n", 5), 5);
+	assert_int_equal(flock(fd, LOCK_SH), 0);
+	for (int i = 0; i < 2; i++) {
+		nfs = i;
+		start_beside_a_writer(file);
+		assert_true(pread(fd, text, sizeof(text) - 1, 0) > 0);
+		assert_memory_equal(text, "kept\n", 5);
+	}
+	assert_int_equal(flock(fd, LOCK_UN), 0);
+	start_beside_a_writer(file);
+	assert_true(pread(fd, text, sizeof(text) - 1, 0) > 0);
+	assert_memory_equal(text, "# ano", 5);
+	nfs = false;
+	close(fd);
+	unlink(file);
 }
 
 static void rows_of_concurrent_writers_are_whole_and_ordered(void **state)
@@ -157,6 +211,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_have_a_maximum_length),
 		cmocka_unit_test(nan_is_not_written),
+		cmocka_unit_test(a_file_that_another_process_writes_to_is_not_truncated),
 		cmocka_unit_test(rows_of_concurrent_writers_are_whole_and_ordered),
 	};
 	const int fd = mkstemp(path);
