@@ -145,9 +145,11 @@ static void send_in_virtual_time(const struct set_request *request, const struct
 	set_send(request, p, n, out);
 }
 
-static void a_process_that_accepts_and_never_answers_does_not_delay_the_end(void **state)
+static void accept_and_never_answer(double timeout_us)
 {
-	const struct set_request request = { .text = "all\nmode=off\n", .timeout_us = 2e6, .stays = true };
+	const struct set_request request = {
+		.text = "all\nmode=off\n", .timeout_us = timeout_us, .stays = true,
+	};
 	struct ccs_stats_header h = {
 		.magic = CCS_STATS_MAGIC, .major = CCS_STATS_MAJOR, .pid = (uint64_t)getpid(),
 	};
@@ -176,6 +178,17 @@ static void a_process_that_accepts_and_never_answers_does_not_delay_the_end(void
 	close(fd);
 }
 
+static void a_process_that_accepts_and_never_answers_does_not_delay_the_end(void **state)
+{
+	accept_and_never_answer(2e6);
+}
+
+/* Otherwise most of them would seem not to answer. */
+static void processes_that_accept_have_2_s_to_answer(void **state)
+{
+	accept_and_never_answer(0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -183,6 +196,7 @@ int main(void)
 		cmocka_unit_test(answers_do_not_control_the_terminal),
 		cmocka_unit_test(nothing_is_sent_to_either_of_two_files),
 		cmocka_unit_test(a_process_that_accepts_and_never_answers_does_not_delay_the_end),
+		cmocka_unit_test(processes_that_accept_have_2_s_to_answer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,7 +25,7 @@
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/common/seconds.h"
 
-enum { POLL_NS = 2000000, ALIVE_POLLS = 50, ANSWER_S = 60 };
+enum { POLL_NS = 2000000, ALIVE_POLLS = 50, ANSWER_S = 60, ANSWER_ALL_S = 2 };
 
 struct target {
 	const struct stat_process *p;
@@ -270,7 +270,8 @@ void set_send(const struct set_request *request, const struct stat_process *cons
 {
 	const struct sigaction bus = { .sa_handler = on_bus, .sa_flags = SA_NODEFER };
 	const double timeout_s = request->timeout_us / 1e6;
-	struct sending s = { request, out, request->stays ? timeout_s : ANSWER_S,
+	const double answer_all_s = timeout_s > ANSWER_ALL_S ? timeout_s : ANSWER_ALL_S;
+	struct sending s = { request, out, request->stays ? answer_all_s : ANSWER_S,
 			     calloc(n, sizeof(*s.target)), n };
 
 	if (!s.target)
