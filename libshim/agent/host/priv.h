@@ -178,7 +178,7 @@ struct ccs_agent_flow {
 #define CCS_FLOW_OF(node, member) \
 	((struct ccs_agent_flow *)((char *)(node) - offsetof(struct ccs_agent_flow, member)))
 
-/* What a user may still use in a turn of the loop. */
+/* The rest of a user's share of a turn of the loop. */
 struct ccs_share {
 	uint64_t turn;                   /* in which it is valid */
 	unsigned requests, flows;        /* to handle, and to scan */
