@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,6 +140,52 @@ static void a_file_that_another_process_writes_to_is_not_truncated(void **state)
 	unlink(file);
 }
 
+/* The child writes a trace, and has a child, which ends when `end` is closed. */
+static pid_t start_writer(const char *file, const int end[2])
+{
+	int started[2];
+	char byte;
+	pid_t pid;
+
+	assert_int_equal(pipe(started), 0);
+	pid = fork();
+	if (!pid) {
+		ccs_trace_setup(file, INFINITY, "a test");
+		if (!fork()) {
+			close(end[1]);
+			_exit((int)read(end[0], &byte, 1));
+		}
+		close(end[1]);
+		if (write(started[1], "", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	close(started[1]);
+	assert_int_equal(read(started[0], &byte, 1), 1);
+	close(started[0]);
+	return pid;
+}
+
+static void the_lock_of_a_trace_ends_with_its_process(void **state)
+{
+	char file[] = "/tmp/ccshim-test-trace.XXXXXX";
+	const int fd = mkstemp(file);
+	int end[2];
+	pid_t pid;
+
+	assert_int_equal(pipe(end), 0);
+	pid = start_writer(file, end);
+	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), -1);
+	assert_int_equal(errno, EWOULDBLOCK);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+	close(end[0]);
+	close(end[1]);
+	close(fd);
+	unlink(file);
+}
+
 static void rows_of_concurrent_writers_are_whole_and_ordered(void **state)
 {
 	static const uint8_t gid[16] = { [10] = 0xff, 0xff, 10, 1, 2, 3 };
@@ -212,6 +259,7 @@ int main(void)
 		cmocka_unit_test(rows_have_a_maximum_length),
 		cmocka_unit_test(nan_is_not_written),
 		cmocka_unit_test(a_file_that_another_process_writes_to_is_not_truncated),
+		cmocka_unit_test(the_lock_of_a_trace_ends_with_its_process),
 		cmocka_unit_test(rows_of_concurrent_writers_are_whole_and_ordered),
 	};
 	const int fd = mkstemp(path);
