@@ -90,7 +90,7 @@ static void check_configuration(struct check *c)
 	char err[1024];
 	int wrong;
 
-	wrong = ccs_options_load_as(c->program ? c->program : "ccshim", &o, report_mistake, c);
+	wrong = ccs_options_load_as(*c->program ? c->program : "ccshim", &o, report_mistake, c);
 	if (ccs_spec_parse(&spec, o.cc, err, sizeof(err))) {
 		check_report(c, CHECK_FAIL, "config", "'ccshim info -a' lists the algorithms",
 			  "cc: %s", err);

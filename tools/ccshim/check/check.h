@@ -2,6 +2,7 @@
 #ifndef CCS_TOOLS_CHECK_H
 #define CCS_TOOLS_CHECK_H
 /* The parts of ccshim check. Each checks one aspect and reports one or more lines. */
+#include <limits.h>
 #include <stdbool.h>
 
 #include "base/json.h"
@@ -15,7 +16,7 @@ struct check {
 	bool fabric;                    /* run check_fabric() only */
 	unsigned priority;              /* of RDMA traffic, for check_fabric */
 	enum verdict worst;
-	const char *program;            /* whose sections of the configuration apply */
+	char program[NAME_MAX + 1];     /* whose sections of the configuration apply; "" */
 };
 
 /* The word that is printed for each verdict. */
@@ -25,7 +26,8 @@ extern const char *const check_verdicts[];
 void check_report(struct check *c, enum verdict v, const char *what, const char *remedy,
 		  const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
-/* Check the program that execvp(3) would start, and the programs that it starts in turn; set c->program. */
+/* Check the program that execvp(3) would start, and the programs that it starts in turn; set
+ * c->program. */
 void check_command(struct check *c, char *const *argv);
 
 /* RDMA devices in sysfs, their device files, and the limit on locked memory. */

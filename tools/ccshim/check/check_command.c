@@ -87,7 +87,7 @@ void check_command(struct check *c, char *const *argv)
 		free(k);
 		return;
 	}
-	c->program = strdup(basename(k->path));
+	snprintf(c->program, sizeof(c->program), "%s", basename(k->path));
 	report_kind(c, k);
 	obstacle = preload_obstacle(k->path);
 	if (obstacle != PRELOAD_FOREIGN && obstacle != PRELOAD_LIBC && !*k->unknown) {
