@@ -56,8 +56,6 @@ static void unlink_from_client(struct ccs_agent *a, struct ccs_agent_flow *f)
 	struct ccs_client *c = f->client;
 
 	ccs_index_remove(&f->slot_link);
-	if (c->scan.next == f)
-		c->scan.next = f->next;
 	*f->at = f->next;
 	if (f->next)
 		f->next->at = f->at;
@@ -204,7 +202,7 @@ void ccs_agent_flow_remove(struct ccs_agent *a, struct ccs_agent_flow *f)
 {
 	struct ccs_client *c = f->client;
 
-	ccs_demand_leave(f);
+	ccs_demand_leave(a, f);
 	ccs_inbound_detach(f);
 	if (!c->punched && ccs_client_slot(c, f->slot))
 		atomic_store_explicit(&c->shm->slot[f->slot].path, 0, memory_order_release);

@@ -156,6 +156,36 @@ static void a_flow_ends_while_a_scan_is_in_progress(void **state)
 	rig_hang_up(&c);
 }
 
+/* Whenever a scan has to visit two more flows, these end, and two others begin. */
+static void a_user_who_ends_flows_does_not_repeat_scans(void **state)
+{
+	enum { FLOWS = CCS_AGENT_TURN_FLOWS + 2 };
+	struct rig *r = *state;
+	struct rig_client c = client_of(r, 0, USER);
+
+	add_idle_flows(r, &c, FLOWS, 0);
+	entry(r, 0)->scan.next = NULL;
+	r->now_ns += 10000000000;
+	ccs_agent_turn(r->agent[RP], 0);
+	assert_non_null(entry(r, 0)->scan.next);
+	for (uint32_t slot = 2; slot--;) {
+		const struct ccs_ipc_remove end = { .type = CCS_IPC_REMOVE, .slot = slot };
+		const struct ccs_ipc_add begin = rig_flow(r, RP, FLOWS + slot, FLOWS + slot);
+
+		assert_int_equal(entry(r, 0)->scan.next->slot, slot);
+		atomic_store(&c.shm->slot[FLOWS + slot].period_us, 1000);
+		assert_int_equal(send(c.fd, &begin, sizeof(begin), 0), sizeof(begin));
+		assert_int_equal(send(c.fd, &end, sizeof(end), 0), sizeof(end));
+		entry(r, 0)->user->share.flows = 0;
+		entry(r, 0)->user->share.turn = r->agent[RP]->turn + 1;
+		entry(r, 0)->user->share.requests = 2;
+		ccs_agent_turn(r->agent[RP], 0);
+	}
+	assert_null(entry(r, 0)->scan.next);
+	assert_true(entry(r, 0)->scan.due_ns > r->now_ns);
+	rig_hang_up(&c);
+}
+
 /* The new flow's client has been scanned, and the scan of another ends the round. */
 static void a_new_flows_request_outlasts_the_round(void **state)
 {
@@ -312,6 +342,7 @@ int main(void)
 		TEST(a_turn_handles_few_requests_of_a_user),
 		TEST(a_turn_scans_few_flows_of_a_user),
 		TEST(a_flow_ends_while_a_scan_is_in_progress),
+		TEST(a_user_who_ends_flows_does_not_repeat_scans),
 		TEST(a_new_flows_request_outlasts_the_round),
 		TEST(a_user_who_adds_flows_causes_no_scans),
 		TEST(a_user_without_a_budget_waits_and_others_do_not),

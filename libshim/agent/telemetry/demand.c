@@ -104,11 +104,32 @@ static void count_active(struct ccs_demand *d, bool *counted, bool active)
 	*counted = active;
 }
 
-void ccs_demand_leave(struct ccs_agent_flow *f)
+static void count_inactive(struct ccs_agent_flow *f)
 {
 	f->peer->hello.pending |= f->sends_now;
 	count_active(&f->peer->request, &f->sends_now, false);
 	count_active(&f->peer->inbound.request, &f->reads_now, false);
+}
+
+static void end_scan(const struct ccs_agent *a, struct ccs_client *c, uint64_t now_ns)
+{
+	c->scan.wanted = c->scan.found;
+	c->scan.done = true;
+	c->scan.due_ns = now_ns + scan_interval_ns(a, c, now_ns);
+}
+
+/* If the flow is the last that a scan has to visit, the scan ends: otherwise a user could make the
+ * agent scan without end. */
+void ccs_demand_leave(const struct ccs_agent *a, struct ccs_agent_flow *f)
+{
+	struct ccs_client *c = f->client;
+
+	count_inactive(f);
+	if (c->scan.next != f)
+		return;
+	c->scan.next = f->next;
+	if (!f->next)
+		end_scan(a, c, ccs_agent_now(a));
 }
 
 /* Whether the counter, whose value is now `now`, has changed recently. */
@@ -128,7 +149,7 @@ static void scan_flow(struct ccs_agent *a, struct ccs_agent_flow *f, uint64_t no
 	bool active;
 
 	if (!ccs_client_slot(f->client, f->slot) || !(period_us = LOAD(f, period_us))) {
-		ccs_demand_leave(f);
+		count_inactive(f);
 		return;
 	}
 	f->client->scan.found = true;
@@ -182,11 +203,8 @@ static void scan_client(struct ccs_agent *a, struct ccs_client *c, uint64_t now_
 		c->scan.next = f->next;
 		scan_flow(a, f, now_ns);
 	}
-	if (c->scan.next)
-		return;
-	c->scan.wanted = c->scan.found;
-	c->scan.done = true;
-	c->scan.due_ns = now_ns + scan_interval_ns(a, c, now_ns);
+	if (!c->scan.next)
+		end_scan(a, c, now_ns);
 }
 
 /* Scan the clients that are due. Client entries are allocated from the end of the table. Returns

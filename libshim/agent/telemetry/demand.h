@@ -7,7 +7,7 @@
 /* Register a new flow, which may be the first to request telemetry of its peer. */
 void ccs_demand_join(struct ccs_agent *a, struct ccs_agent_flow *f);
 /* A flow ends. */
-void ccs_demand_leave(struct ccs_agent_flow *f);
+void ccs_demand_leave(const struct ccs_agent *a, struct ccs_agent_flow *f);
 /* Scan the slots of clients that are due, and send changed requests to peers. */
 void ccs_demand_update(struct ccs_agent *a, uint64_t now_ns);
 
