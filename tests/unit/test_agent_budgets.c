@@ -157,7 +157,7 @@ static void a_flow_ends_while_a_scan_is_in_progress(void **state)
 }
 
 /* Whenever a scan has to visit two more flows, these end, and two others begin. */
-static void a_user_who_ends_flows_does_not_repeat_scans(void **state)
+static void ended_flows_do_not_repeat_scans(void **state)
 {
 	enum { FLOWS = CCS_AGENT_TURN_FLOWS + 2 };
 	struct rig *r = *state;
@@ -342,7 +342,7 @@ int main(void)
 		TEST(a_turn_handles_few_requests_of_a_user),
 		TEST(a_turn_scans_few_flows_of_a_user),
 		TEST(a_flow_ends_while_a_scan_is_in_progress),
-		TEST(a_user_who_ends_flows_does_not_repeat_scans),
+		TEST(ended_flows_do_not_repeat_scans),
 		TEST(a_new_flows_request_outlasts_the_round),
 		TEST(a_user_who_adds_flows_causes_no_scans),
 		TEST(a_user_without_a_budget_waits_and_others_do_not),
