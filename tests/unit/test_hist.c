@@ -82,6 +82,19 @@ static void edges_of_the_range(void **state)
 		}
 }
 
+static void counts_exceed_32_bits(void **state)
+{
+	struct ccs_hist h = { .bucket[5] = UINT32_MAX, .count = UINT32_MAX, .min = 5, .max = 5 };
+
+	ccs_hist_record(&h, 5);
+	assert_int_equal(h.bucket[5], UINT64_C(1) << 32);
+	for (unsigned i = 0; i < 3; i++)
+		ccs_hist_record(&h, 9);
+	assert_int_equal(h.count, (UINT64_C(1) << 32) + 3);
+	assert_int_equal(ccs_hist_percentile(&h, 0.999999999), 5);
+	assert_int_equal(ccs_hist_percentile(&h, 0.9999999999), 9);
+}
+
 static void quantiles_out_of_range_are_clamped(void **state)
 {
 	struct ccs_hist h = { 0 };
@@ -100,6 +113,7 @@ int main(void)
 		cmocka_unit_test(small_values_are_exact),
 		cmocka_unit_test(percentiles_are_within_1_6_percent),
 		cmocka_unit_test(edges_of_the_range),
+		cmocka_unit_test(counts_exceed_32_bits),
 		cmocka_unit_test(quantiles_out_of_range_are_clamped),
 	};
 

@@ -39,7 +39,7 @@ static void random_programs_match_an_array(void **state)
 {
 	static unsigned version[KEYS];
 	static struct ccs_ptrmap m = CCS_PTRMAP_INIT;
-	unsigned hits = 0;
+	unsigned hits = 0, first_hits = 0;
 
 	seed_start("ptrmap");
 	for (unsigned step = 1; step < 400000; step++) {
@@ -51,10 +51,13 @@ static void random_programs_match_an_array(void **state)
 		const unsigned i = (unsigned)seed_below(keys);
 		void *want = version[i] ? value_of(i, version[i]) : NULL;
 		void *got = ccs_ptrmap_get(&m, key_of(i));
+		void *first = ccs_ptrmap_get_first(&m, key_of(i));
 
-		if (got != want)
-			fail_msg("step %u: key %u gives %p, not %p", step, i, got, want);
+		if (got != want || (first && first != want))
+			fail_msg("step %u: key %u gives %p, in its first entry %p, not %p", step, i,
+				 got, first, want);
 		hits += !!got;
+		first_hits += !!first;
 		if (version[i] && seed_below(3)) {
 			ccs_ptrmap_del(&m, key_of(i), value_of(i, version[i]));
 			version[i] = 0;
@@ -63,6 +66,7 @@ static void random_programs_match_an_array(void **state)
 			assert_int_equal(ccs_ptrmap_put(&m, key_of(i), value_of(i, step)), 0);
 		}
 	}
+	assert_in_range(first_hits, 1000, hits);
 	assert_true(hits > 1000);
 	for (unsigned i = 0; i < KEYS; i++)
 		assert_ptr_equal(ccs_ptrmap_get(&m, key_of(i)),
