@@ -6,6 +6,7 @@
 
 #include "agent/cnp/deliver.h"
 #include "agent/host/core.h"
+#include "agent/host/users.h"
 
 static uint64_t hash_of(const struct ccs_agent *a, const char *device, uint32_t qpn)
 {
@@ -48,7 +49,7 @@ bool ccs_cnp_feed_slots_used_up(const struct ccs_agent *a, const struct ccs_clie
 	unsigned n = 0;
 
 	while ((f = next_flow(a, m->device, m->local_qpn, f)))
-		n += f->client->uid == c->uid;
+		n += ccs_users_share_limits(f->client, c);
 	return n >= CCS_AGENT_SAME_QP;
 }
 

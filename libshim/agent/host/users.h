@@ -17,4 +17,11 @@ bool ccs_user_has_budget(const struct ccs_agent *a, const struct ccs_user *u);
 /* The user's share of the present turn. */
 struct ccs_share *ccs_user_share(const struct ccs_agent *a, struct ccs_user *u);
 
+/* Root of a container has the user ID of administrators, but must use up no limit of theirs. */
+static inline bool ccs_users_share_limits(const struct ccs_client *c, const struct ccs_client *d)
+{
+	return c->uid == d->uid &&
+	       (c->standing == CCS_STANDING_ADMIN) == (d->standing == CCS_STANDING_ADMIN);
+}
+
 #endif
