@@ -76,7 +76,7 @@ int ccs_cnp_feed_deliver(struct ccs_agent *a, const struct ccs_client *c,
 	if (!m->count || memchr(m->device, '\0', sizeof(m->device)) == NULL)
 		return EINVAL;
 	while ((f = next_flow(a, m->device, m->local_qpn, f))) {
-		if (c->standing == CCS_STANDING_USER && !ccs_users_same(c->uid, f->client->uid)) {
+		if (!ccs_users_may_access(c, f->client)) {
 			error = error ? EPERM : 0;
 			continue;
 		}
