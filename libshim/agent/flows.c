@@ -9,6 +9,7 @@
 #include "agent/cnp/nic_cnps.h"
 #include "agent/host/core.h"
 #include "agent/host/punched.h"
+#include "agent/host/users.h"
 #include "agent/net/peers.h"
 #include "agent/net/send.h"
 #include "agent/net/udp.h"
@@ -120,7 +121,7 @@ static bool has_too_many_senders(const struct ccs_agent *a, const struct ccs_cli
 	while (p && (l = ccs_index_next(&a->flows.by_peer, l, hash))) {
 		const struct ccs_agent_flow *f = CCS_FLOW_OF(l, link);
 
-		n += f->peer == p && f->peer_qpn == m->peer_qpn && f->client->uid == c->uid;
+		n += f->peer == p && f->peer_qpn == m->peer_qpn && ccs_users_share_limits(f->client, c);
 	}
 	return n >= CCS_AGENT_SAME_QP;
 }

@@ -7,6 +7,7 @@
 
 #include "agent/capture.h"
 #include "agent/host/core.h"
+#include "agent/host/users.h"
 #include "agent/net/peers.h"
 #include "agent/net/udp.h"
 #include "agent/telemetry/ports.h"
@@ -93,19 +94,13 @@ static void put_peer(struct ccs_json *j, const struct ccs_peer *p, uint64_t now_
 	ccs_json_end(j);
 }
 
-/* Processes and their peers are shown to their user, and to clients that are more than a user. */
-static bool sees(const struct ccs_client *viewer, const struct ccs_client *c)
-{
-	return viewer->standing != CCS_STANDING_USER || ccs_users_same(c->uid, viewer->uid);
-}
-
 /* All peers in one pass: a user may have the maximum of peers and of connections. */
 static void find_visible_peers(const struct ccs_agent *a, const struct ccs_client *viewer,
 			       bool visible[CCS_SHM_PATHS])
 {
 	memset(visible, viewer->standing != CCS_STANDING_USER, CCS_SHM_PATHS);
 	for (const struct ccs_client *c = a->client; c < a->client + CCS_AGENT_CLIENTS; c++)
-		for (uint32_t i = 0; c->shm && sees(viewer, c) && i < a->peers.high; i++)
+		for (uint32_t i = 0; c->shm && ccs_users_may_access(viewer, c) && i < a->peers.high; i++)
 			visible[i] |= c->paths[i] != 0;
 }
 
@@ -156,7 +151,7 @@ static void put_clients(struct ccs_json *j, const struct ccs_agent *a, const str
 	for (unsigned i = 0; i < CCS_AGENT_CLIENTS; i++) {
 		const struct ccs_client *c = &a->client[i];
 
-		if (!c->shm || !sees(viewer, c) || n++ >= MOST_CLIENTS)
+		if (!c->shm || !ccs_users_may_access(viewer, c) || n++ >= MOST_CLIENTS)
 			continue;
 		ccs_json_object(j, NULL);
 		ccs_json_uint(j, "pid", (uint64_t)c->pid);

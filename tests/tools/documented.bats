@@ -177,6 +177,19 @@ promises() { sed -n "/^## $1/,/^## /p" "$top_srcdir/tests/security.md" | grep '^
 	awk '/^- / { if (untested) exit 1; untested = 1 } /^  tests/ { untested = 0 } END { exit untested }' tested
 }
 
+@test "the help names the address for vulnerabilities, or that the build has none" {
+	contact=$(sed -n 's/^#define CCS_SECURITY_CONTACT "\(.*\)"/\1/p' "$top_builddir/config.h")
+	help=$("$ccshim" --help | tr -s ' \n' ' ')
+	[[ $help == *"vulnerabilities in private${contact:+ to }${contact:-: this build has no address}"* ]]
+}
+
+@test "the parser of messages calls no allocator" {
+	find "$top_builddir/libshim/feedback" -name 'libccs_core_la-wire.o' -o -name 'libccs_core_la-record.o' |
+		xargs nm -u > undefined
+	grep -w ccs_record_code undefined # of the other file
+	[ -z "$(grep -Ew 'malloc|calloc|realloc|reallocarray|strdup|strndup|mmap' undefined)" ]
+}
+
 @test "completion offers every subcommand, and its options, and no others" {
 	source "$top_srcdir/completion/ccshim.bash"
 	diff <(subcommands | sort) <(offered ccshim '' | grep -v '^-' | sort)

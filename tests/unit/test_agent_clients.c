@@ -528,6 +528,7 @@ static void status_shows_a_user_only_what_is_his(void **state)
 		if (r->agent[RP]->client[i].shm) {
 			r->agent[RP]->client[i].uid = OWNER;
 			r->agent[RP]->client[i].pid = 99999999;
+			r->agent[RP]->client[i].standing = CCS_STANDING_USER;
 		}
 	for (unsigned i = 0; i < 3; i++) {
 		assert_true(status_has(r, OTHER, CCS_STANDING_ADMIN, secret[i]));
@@ -537,6 +538,8 @@ static void status_shows_a_user_only_what_is_his(void **state)
 		assert_false(status_has(r, 0, CCS_STANDING_USER, secret[i])); /* root of a container */
 	}
 	assert_true(status_has(r, OTHER, CCS_STANDING_USER, "\"cnps_sent\""));
+	rig_set_standing(r, RP, CCS_STANDING_ADMIN);
+	assert_false(status_has(r, OWNER, CCS_STANDING_USER, secret[0]));
 	rig_hang_up(&c);
 }
 

@@ -164,6 +164,48 @@ static void users_of_a_host_send_nothing_in_place_of_its_agent(void **state)
 	rig_hang_up(&c);
 }
 
+static bool refuse_tag(void *arg, const struct ccs_address *peer, uint8_t key, const void *message,
+		       size_t len, const uint8_t tag[CCS_WIRE_TAG])
+{
+	(void)arg, (void)peer, (void)key, (void)message, (void)len, (void)tag;
+	return false;
+}
+
+/* Each of these messages would also be refused by all checks that follow. */
+static void messages_are_checked_in_the_documented_order(void **state)
+{
+	const struct ccs_agent_auth auth = { .check = refuse_tag };
+	struct rig *r = *state;
+	struct rig_client c = sender(r);
+	struct ccs_wire_message m = forged(r, RP, CCS_WIRE_CNP);
+	uint8_t data[CCS_WIRE_MAX];
+	size_t len;
+
+	m.cnp.qpn = 0x999;
+	m.header.sequence = 1;
+	rig_forge_message(r, r->address[NP], RP, &m);
+	assert_int_equal(refused(r, RP, CCS_REFUSED_REPLAYED), 1);
+	m.header.incarnation ^= 1;
+	rig_forge_message(r, r->address[NP], RP, &m);
+	assert_int_equal(refused(r, RP, CCS_REFUSED_INCARNATION), 1);
+	r->agent[RP]->config.auth = &auth;
+	rig_forge_message(r, r->address[NP], RP, &m);
+	assert_int_equal(refused(r, RP, CCS_REFUSED_AUTH), 1);
+	m.header.echo ^= 1;
+	rig_forge_message(r, r->address[NP], RP, &m);
+	assert_int_equal(refused(r, RP, CCS_REFUSED_INCARNATION), 2);
+	len = ccs_wire_encode(&m, data) - 1; /* it is incomplete */
+	rig_forge(r, r->address[NP], RP, data, len);
+	assert_int_equal(refused(r, RP, CCS_REFUSED_GARBAGE), 1);
+	r->agent[RP]->config.auth = NULL;
+	send_as_user(r, NP, RP, &m, 1);
+	rig_settle(r);
+	assert_int_equal(refused(r, RP, CCS_REFUSED_PORT), 1);
+	assert_int_equal(refused(r, RP, CCS_REFUSED_INCARNATION), 2);
+	assert_int_equal(refused(r, RP, CCS_REFUSED_FLOW), 0);
+	rig_hang_up(&c);
+}
+
 /* -- clocks ---------------------------------------------------------------------------------- */
 
 /* Incarnations are of the system's time when the agent starts. */
@@ -243,6 +285,7 @@ int main(void)
 		TEST(a_hello_from_the_hosts_own_address_is_answered_once),
 		TEST(forged_messages_from_the_hosts_own_address_slow_none_of_its_flows),
 		TEST(users_of_a_host_send_nothing_in_place_of_its_agent),
+		TEST(messages_are_checked_in_the_documented_order),
 		TEST(a_clock_that_is_set_back_shuts_no_host_out),
 		TEST(a_sender_whose_clock_is_set_back_gets_a_lease),
 		TEST(a_suspended_host_is_served_when_it_returns),

@@ -92,11 +92,13 @@ static struct ccs_client *client_of(struct rig *r, bool page)
 /* The peer's identity is decided by the agent, not by the client. */
 static void only_the_owner_and_admins_may(void **state)
 {
-	static const struct { uid_t caller, owner; enum ccs_standing standing; int error; } may[] = {
-		{ 1000, 1000, CCS_STANDING_USER, 0 }, { 1001, 1000, CCS_STANDING_ADMIN, 0 },
-		{ 0, 1000, CCS_STANDING_AGENT, 0 }, { 1001, 1000, CCS_STANDING_USER, EPERM },
-		{ 1000, 0, CCS_STANDING_USER, EPERM },
-		{ 0, 1000, CCS_STANDING_USER, EPERM }, /* root of a container */
+	enum { USER = CCS_STANDING_USER, AGENT = CCS_STANDING_AGENT, ADMIN = CCS_STANDING_ADMIN };
+	static const struct { uid_t caller, owner; int standing, of_owner, error; } may[] = {
+		{ 1000, 1000, USER, USER, 0 }, { 1001, 1000, ADMIN, USER, 0 },
+		{ 0, 1000, AGENT, USER, 0 }, { 1001, 1000, USER, USER, EPERM },
+		{ 1000, 0, USER, USER, EPERM },
+		{ 0, 1000, USER, USER, EPERM }, /* root of a container */
+		{ 0, 0, USER, ADMIN, EPERM },
 	};
 	struct rig *r = *state;
 	struct rig_client c = rig_client(r, RP);
@@ -105,8 +107,9 @@ static void only_the_owner_and_admins_may(void **state)
 	assert_int_equal(rig_add(r, &c, RP, 1, 5), 0);
 	for (unsigned i = 0; i < sizeof(may) / sizeof(*may); i++) {
 		client_of(r, false)->uid = may[i].caller;
-		client_of(r, false)->standing = may[i].standing;
+		client_of(r, false)->standing = (enum ccs_standing)may[i].standing;
 		client_of(r, true)->uid = may[i].owner;
+		client_of(r, true)->standing = (enum ccs_standing)may[i].of_owner;
 		assert_int_equal(cnp(r, fd, "fake0", 0x101, 1), may[i].error);
 	}
 	assert_int_equal(rig_cnps(&c, 5), 3);

@@ -227,11 +227,44 @@ static void a_region_whose_memory_is_released_is_not_allocated_again(void **stat
 	assert_in_range(kb_of(c.shm_fd), 0, 8);
 	assert_non_null(strstr(r->said, "has released memory of its region"));
 	d = (struct rig_client){ .shm_fd = rig_region(&d.shm), .fd = rig_dial(r, RP) };
+	rig_settle(r);
+	rig_set_standing(r, RP, CCS_STANDING_USER);
 	assert_int_equal(rig_hello(r, d.fd, d.shm_fd), EINVAL);
 	rig_pass(r, 3600000);
 	assert_int_equal(rig_hello(r, d.fd, d.shm_fd), 0);
 	rig_hang_up(&c);
 	rig_hang_up(&d);
+}
+
+/* As root of a container can, which has the user ID of the host's root. */
+static void no_process_denies_feedback_to_an_administrator_of_the_same_user(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = client_with_pages(r), d = rig_client(r, RP), e;
+	struct ccs_client *entry = r->agent[RP]->client;
+	uint32_t slot = 0;
+
+	rig_set_standing(r, RP, CCS_STANDING_USER);
+	while (rig_add(r, &c, RP, 1000, 1 + slot) == 0)
+		slot++;
+	assert_int_equal(slot, CCS_AGENT_SAME_QP);
+	assert_int_equal(rig_add(r, &d, RP, 1000, 0), EBUSY);
+	rig_set_standing(r, RP, CCS_STANDING_ADMIN);
+	entry[CCS_AGENT_CLIENTS - 1].standing = CCS_STANDING_USER; /* of c */
+	assert_int_equal(rig_add(r, &d, RP, 1000, 0), 0);
+
+	punch(&c, 0);
+	rig_pass(r, 200);
+	assert_non_null(strstr(r->said, "has released memory of its region"));
+	e = (struct rig_client){ .shm_fd = rig_region(&e.shm), .fd = rig_dial(r, RP) };
+	rig_settle(r);
+	rig_set_standing(r, RP, CCS_STANDING_USER);
+	assert_int_equal(rig_hello(r, e.fd, e.shm_fd), EINVAL);
+	rig_set_standing(r, RP, CCS_STANDING_ADMIN);
+	assert_int_equal(rig_hello(r, e.fd, e.shm_fd), 0);
+	rig_hang_up(&c);
+	rig_hang_up(&d);
+	rig_hang_up(&e);
 }
 
 /* A CNP or a request of the process may come before the agent notices it. */
@@ -365,6 +398,7 @@ int main(void)
 		TEST(flows_of_a_user_leave_some_for_others),
 		TEST(a_region_that_is_not_allocated_is_refused),
 		TEST(a_region_whose_memory_is_released_is_not_allocated_again),
+		TEST(no_process_denies_feedback_to_an_administrator_of_the_same_user),
 		TEST(accesses_to_released_memory_allocate_one_page),
 		TEST(hosts_of_one_network_leave_places_for_other_networks),
 		TEST(hosts_that_send_leave_peers_for_flows_of_this_host),

@@ -314,7 +314,7 @@ static bool post_run(struct ccs_flow *f, uint64_t len)
 {
 	struct ccs_flow_run run;
 
-	if (!ccs_flow_run_limit(f, CCS_RUN_SIGNALED))
+	if (!f->budget.wrs && !ccs_flow_grant(f, len))
 		return false;
 	ccs_flow_run_begin(f, false, &run);
 	if (!ccs_flow_run_fits(f, &run, len, CCS_RUN_SIGNALED))

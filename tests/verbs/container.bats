@@ -111,6 +111,17 @@ seen() {
 	[ "$status" -eq 1 ]
 }
 
+@test "1024 directories are read of a container" {
+	contain "seq -f /run/user/%.0f/ccshim 1000 | xargs mkdir -p" # others are in /tmp
+	$ccshim stat -p "$app" > out 2> skipped
+	grep "^$app shown" out
+	run ! grep "of a user with too many" skipped
+	seq -f "/proc/$app/root/run/user/%.0f/ccshim" 1001 1024 | xargs mkdir -p
+	$ccshim stat -p "$app" > out 2> skipped
+	grep "^$app shown" out
+	grep "of a user with too many" skipped
+}
+
 @test "settings of a process in a container are changed from the host" {
 	contain
 	echo 'write 1' >&8

@@ -9,6 +9,7 @@ setup() {
 	export top_builddir
 	for name in ${!CCSHIM_@}; do unset "$name"; done
 	ccshim=$top_builddir/tools/ccshim/ccshim
+	others=()
 	cd "$BATS_TEST_TMPDIR"
 	export XDG_RUNTIME_DIR=$PWD XDG_STATE_HOME=$PWD/state
 	export RIG_KEEP=1 CCSHIM_SEGMENT=4k CCSHIM_MAX_INFLIGHT=8k CCSHIM_BASE_RTT=20us
@@ -18,7 +19,7 @@ setup() {
 # Wait until the program has ended.
 teardown() {
 	[ -z "${app:-}" ] || { exec 8>&-; kill "$app" 2>/dev/null; wait "$app"; } || true
-	[ -z "${other:-}" ] || kill "$other" 2>/dev/null || true
+	for pid in ${other:-} "${others[@]}"; do kill "$pid" 2> /dev/null || true; done
 }
 
 # begin [COMMAND...]: start shown.c, and wait until it is ready.
@@ -151,8 +152,8 @@ quiet() {
 
 @test "a baseline is not written through links" {
 	echo untouched > victim
-	ln -s "$PWD/victim" base.new
-	$ccshim stat --reset base
+	bash -c 'for name in new tmp $$; do ln -s "$PWD/victim" "base.$name"; done; exec "$0" stat --reset base' $ccshim
+	[ -s base ]
 	[ "$(cat victim)" = untouched ]
 }
 
@@ -373,6 +374,56 @@ forge() {
 	chown 65534 "pages/ccshim-65534/$1"
 }
 
+# link_forged PID NUMBER... : a file with 65536 slots of that process under these names, of user 65534.
+link_forged() {
+	perl -e '
+		my ($pid, $ns, @number) = @ARGV;
+		open(my $f, ">", "pages/ccshim-65534/$number[0]") or die "$!";
+		print $f pack("Q8", 0x5354415453534343, 1, 2, 8192, 2560, 65536, $pid, $ns);
+		truncate($f, 8192 + 65536 * 2560) or die "$!";
+		for (@number[1 .. $#number]) { link("pages/ccshim-65534/$number[0]", "pages/ccshim-65534/$_") or die "$!" }' \
+		"$1" "$(stat -Lc %i /proc/self/ns/pid)" "${@:2}"
+	chown -R 65534 pages/ccshim-65534
+}
+
+@test "of the other files of a user few are read" {
+	[ "$(id -u)" -eq 0 ] && command -v setpriv > /dev/null || skip "not root"
+	mkdir -m 1777 pages
+	mkdir pages/ccshim-65534
+	export CCSHIM_STATS_DIR=$PWD/pages
+	setpriv --reuid 65534 --clear-groups sleep 1000 3>&- & # so that its files are read
+	other=$!
+	# Of a process that has ended: each that is read is removed.
+	link_forged 999999000 {999990000..999994999}
+	$ccshim stat
+	left=$(find pages/ccshim-65534 -type f | wc -l)
+	[ "$left" -lt 5000 ]
+	[ "$left" -ge 904 ] || { echo "$left of 5000 are left"; false; }
+}
+
+# A file with 65536 slots is user 65534's, of a process that it has.
+own_process() {
+	setpriv --reuid 65534 --clear-groups sleep 1000 3>&- 7<&- 8>&- &
+	others+=("$!")
+	link_forged "$!" "$!"
+}
+
+@test "131072 slots of queue pairs are read of a user" {
+	[ "$(id -u)" -eq 0 ] && command -v setpriv > /dev/null || skip "not root"
+	mkdir -m 1777 pages
+	mkdir pages/ccshim-65534
+	export CCSHIM_STATS_DIR=$PWD/pages
+	own_process
+	own_process
+	$ccshim stat > two 2> skipped
+	for pid in "${others[@]}"; do grep "^$pid " two || { cat two; false; }; done
+	run ! grep "of a user with too many" skipped
+	own_process
+	$ccshim stat > three 2> skipped
+	for pid in "${others[@]}"; do grep "^$pid " three || { cat three; false; }; done
+	grep "of a user with too many" skipped
+}
+
 @test "many directories and large files of a user neither delay nor hide the statistics of others" {
 	[ "$(id -u)" -eq 0 ] && command -v setpriv > /dev/null || skip "not root"
 	mkdir -m 1777 pages
@@ -389,6 +440,8 @@ forge() {
 	$ccshim stat --json > now 2> skipped
 	jq -e "[.processes[].pid] | index($app) != null" now
 	grep "of a user with too many" skipped || { cat skipped; false; }
+	[[ $(< skipped) =~ ([0-9]+)\ statistics\ files ]]
+	[ "${BASH_REMATCH[1]}" -ge $((4201 - 64)) ]
 }
 
 @test "the user IDs that subuid gives to a user are one user" {
@@ -428,6 +481,7 @@ begin_other() {
 	$ccshim stat --prometheus --max-qps 30 > metrics 2> why || { cat why; false; }
 	exec 5>&- 6<&-
 	wait "$other"
+	rmdir /tmp/ccshim-65534 2> /dev/null || true # container.bats needs the name
 	[ "$(grep -c "^ccshim_qp_info{program=\"shown\",pid=\"$app\"" metrics)" -eq 12 ]
 	[ "$(grep -c "^ccshim_qp_info{program=\"shown\",pid=\"$other\"" metrics)" -le 18 ]
 }
@@ -549,6 +603,29 @@ begin_other() {
 	[[ $output == *"process $app has not answered"* ]] # shown.c does not poll
 	jq -e '.processes | length == 1' <<< "$all"
 	jq -e '.processes | length == 1' <<< "$own"
+}
+
+@test "a file of another user in the place of the caller's or the owner's denies no setting" {
+	[ "$EUID" -eq 0 ] && setpriv --version || skip "not root"
+	mkdir -m 1777 pages
+	export CCSHIM_STATS_DIR=$PWD/pages
+	chmod 755 .
+	begin setpriv --reuid=4245 --clear-groups env -u CCSHIM_STATS_DIR || skip "that user cannot execute the program"
+	tell 'write 10'
+	mkdir pages/ccshim-0 pages/ccshim-65534
+	file=$(basename /tmp/ccshim-4245/"$app"*)
+	cp "/tmp/ccshim-4245/$file" pages/ccshim-65534/
+	touch "pages/ccshim-0/$file"
+	chown -R 65534 pages/ccshim-0 pages/ccshim-65534
+	cp "pages/ccshim-65534/$file" forged
+	setpriv --reuid 65534 --clear-groups sleep 1000 3>&- 7<&- 8>&- & # so that its files are read
+	other=$!
+	for request in max_rate=1g --show; do
+		run -3 "$ccshim" set -p "$app" --timeout 1ms "$request"
+		[[ $output == *"process $app has not answered"* ]] # it was sent, but shown.c does not poll
+	done
+	cmp forged "pages/ccshim-65534/$file"
+	[ ! -s "pages/ccshim-0/$file" ]
 }
 
 @test "the dashboard uses existing metrics only" {

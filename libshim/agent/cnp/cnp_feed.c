@@ -6,6 +6,7 @@
 
 #include "agent/cnp/deliver.h"
 #include "agent/host/core.h"
+#include "agent/host/users.h"
 
 static uint64_t hash_of(const struct ccs_agent *a, const char *device, uint32_t qpn)
 {
@@ -48,7 +49,7 @@ bool ccs_cnp_feed_slots_used_up(const struct ccs_agent *a, const struct ccs_clie
 	unsigned n = 0;
 
 	while ((f = next_flow(a, m->device, m->local_qpn, f)))
-		n += f->client->uid == c->uid;
+		n += ccs_users_share_limits(f->client, c);
 	return n >= CCS_AGENT_SAME_QP;
 }
 
@@ -75,7 +76,7 @@ int ccs_cnp_feed_deliver(struct ccs_agent *a, const struct ccs_client *c,
 	if (!m->count || memchr(m->device, '\0', sizeof(m->device)) == NULL)
 		return EINVAL;
 	while ((f = next_flow(a, m->device, m->local_qpn, f))) {
-		if (c->standing == CCS_STANDING_USER && !ccs_users_same(c->uid, f->client->uid)) {
+		if (!ccs_users_may_access(c, f->client)) {
 			error = error ? EPERM : 0;
 			continue;
 		}

@@ -190,7 +190,7 @@ struct ccs_user {
 	uint32_t clients, flows;
 	uint64_t paid_ns;                /* when all its requests will have been paid for */
 	uint64_t status_ns;              /* when its next request for the status is answered */
-	uint64_t regions_ns;             /* until then its regions are refused */
+	uint64_t regions_ns;             /* end of the refusal of its regions; except CCS_STANDING_ADMIN */
 	struct ccs_share share;
 };
 

@@ -41,9 +41,4 @@ bool ccs_process_read(pid_t pid, struct ccs_process *p);
 /* The number by which the kernel states users without one; CCS_NO_USER: here, all have one. */
 uid_t ccs_users_unmapped(void);
 
-static inline bool ccs_users_same(uid_t a, uid_t b)
-{
-	return a == b && a != CCS_NO_USER;
-}
-
 #endif

@@ -17,4 +17,18 @@ bool ccs_user_has_budget(const struct ccs_agent *a, const struct ccs_user *u);
 /* The user's share of the present turn. */
 struct ccs_share *ccs_user_share(const struct ccs_agent *a, struct ccs_user *u);
 
+/* Root of a container has the user ID of administrators, but is another user. */
+static inline bool ccs_users_share_limits(const struct ccs_client *c, const struct ccs_client *d)
+{
+	return c->uid == d->uid &&
+	       (c->standing == CCS_STANDING_ADMIN) == (d->standing == CCS_STANDING_ADMIN);
+}
+
+/* Whether c may slow the flows of d, and see d in the status. */
+static inline bool ccs_users_may_access(const struct ccs_client *c, const struct ccs_client *d)
+{
+	return c->standing != CCS_STANDING_USER ||
+	       (c->uid != CCS_NO_USER && ccs_users_share_limits(c, d));
+}
+
 #endif
