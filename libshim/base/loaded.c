@@ -15,7 +15,7 @@ struct table {
 	uintptr_t base;
 	const char *strings;
 	const ElfW(Sym) *symbols;
-	const uint32_t *gnu;             /* hash table, which all objects have had since 2006 */
+	const uint32_t *gnu, *sysv;      /* hash tables; at least one exists */
 	const ElfW(Half) *versions;
 	const ElfW(Verdef) *definitions;
 };
@@ -45,6 +45,7 @@ static void read_table(struct table *t, const struct dl_phdr_info *info)
 		case DT_STRTAB: t->strings = (const char *)at; break;
 		case DT_SYMTAB: t->symbols = (const ElfW(Sym) *)at; break;
 		case DT_GNU_HASH: t->gnu = (const uint32_t *)at; break;
+		case DT_HASH: t->sysv = (const uint32_t *)at; break;
 		case DT_VERSYM: t->versions = (const ElfW(Half) *)at; break;
 		case DT_VERDEF: t->definitions = (const ElfW(Verdef) *)at; break;
 		}
@@ -96,12 +97,24 @@ static void *find_gnu(const struct table *t, const char *name, const char *versi
 	return found;
 }
 
+static void *find_sysv(const struct table *t, const char *name, const char *version)
+{
+	const uint32_t symbols = t->sysv[1];
+	void *found = NULL;
+
+	for (uint32_t i = 0; !found && i < symbols; i++)
+		found = match(t, i, name, version);
+	return found;
+}
+
 static void *find_in(const struct dl_phdr_info *info, const char *name, const char *version)
 {
 	struct table t;
 
 	read_table(&t, info);
-	return t.strings && t.symbols && t.gnu ? find_gnu(&t, name, version) : NULL;
+	if (!t.strings || !t.symbols)
+		return NULL;
+	return t.gnu ? find_gnu(&t, name, version) : t.sysv ? find_sysv(&t, name, version) : NULL;
 }
 
 struct search {
