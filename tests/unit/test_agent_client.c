@@ -208,6 +208,7 @@ static void *churn(void *arg)
 static void flows_that_come_and_go_while_agents_do(void)
 {
 	uint32_t first[2] = { 1, 1u << 20 };
+	struct ccs_slot *s;
 	pthread_t thread[2];
 
 	agent_start(path, (struct agent_config){ 0 });
@@ -222,7 +223,8 @@ static void flows_that_come_and_go_while_agents_do(void)
 	__atomic_store_n(&stop_churn, true, __ATOMIC_RELAXED);
 	for (unsigned i = 0; i < 2; i++)
 		pthread_join(thread[i], NULL);
-	wait_verdict(attach(7), CCS_FEEDBACK_OK);
+	wait_for((s = attach(7)) != NULL); /* slots that the threads freed are reused later */
+	wait_verdict(s, CCS_FEEDBACK_OK);
 	wait_for(agent_counts().flows == 1);
 	assert_int_equal(agent_counts().wrong, 0);
 }
