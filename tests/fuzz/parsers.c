@@ -151,6 +151,9 @@ static void fuzz_set_request(const uint8_t *bytes, size_t len)
 	FUZZ_CHECK(r.count <= CCS_REQUEST_MAX);
 	ccs_options_default(&o);
 	ccs_request_apply(&r, &o, err, sizeof(err));
+	for (size_t i = 0; i < ccs_opt_count; i++)
+		if (ccs_request_sets(&r, &ccs_opt_table[i]))
+			FUZZ_CHECK(r.count);
 }
 
 /* -- keys ------------------------------------------------------------------------------- */
