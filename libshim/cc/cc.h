@@ -68,8 +68,8 @@ int ccs_cc_parse(struct ccs_cc_spec *spec, const char *text, char *err, size_t e
 int ccs_cc_parse_params(struct ccs_cc_spec *spec, const struct ccs_cc_ops *ops, const char *text,
 			char *err, size_t errlen);
 
-/* Offer the names of an algorithm's parameters. */
 struct ccs_suggestion;
+/* Offer the names of an algorithm's parameters. */
 void ccs_cc_offer_params(struct ccs_suggestion *near, const struct ccs_cc_ops *ops);
 
 /*

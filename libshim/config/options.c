@@ -9,8 +9,8 @@
 #include "base/suggest.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "config/plugin.h"
 #include "config/filename.h"
+#include "config/plugin.h"
 #include "feedback/ipc.h"
 
 const char *const ccs_mode_names[] = { "off", "observe", "enforce", NULL };

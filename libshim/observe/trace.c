@@ -266,7 +266,9 @@ static int create_file(void)
 	const int error = fd < 0 ? errno : truncate_file(fd, locked);
 
 	flock(locked, LOCK_SH | LOCK_NB);
-	if (map != MAP_FAILED)
+	if (map != MAP_FAILED && error)
+		munmap(map, 1);
+	else if (map != MAP_FAILED)
 		madvise(map, 1, MADV_DONTFORK);
 	if (map != MAP_FAILED || error)
 		ccs_close(fd);

@@ -101,7 +101,7 @@ static void add_idle_flows(struct rig *r, struct rig_client *c, unsigned n, unsi
 	}
 }
 
-/* All flows that a user may have, and those of another user beside them. */
+/* One user has the maximum of flows, and another user has a few. */
 static void a_turn_scans_few_flows_of_a_user(void **state)
 {
 	enum { FLOWS = CCS_AGENT_FLOWS_PER_UID / 2, OTHERS = 100 };
@@ -133,17 +133,23 @@ static void a_turn_scans_few_flows_of_a_user(void **state)
 		rig_hang_up(&c[i]);
 }
 
+/* The first client has so many flows that a turn scans a part of them. */
+static void scan_a_part(struct rig *r, struct rig_client *c, unsigned flows)
+{
+	add_idle_flows(r, c, flows, 0);
+	entry(r, 0)->scan.next = NULL;
+	r->now_ns += 10000000000;
+	ccs_agent_turn(r->agent[RP], 0);
+	assert_non_null(entry(r, 0)->scan.next);
+}
+
 static void a_flow_ends_while_a_scan_is_in_progress(void **state)
 {
 	enum { FLOWS = CCS_AGENT_TURN_FLOWS + 10 };
 	struct rig *r = *state;
 	struct rig_client c = client_of(r, 0, USER);
 
-	add_idle_flows(r, &c, FLOWS, 0);
-	entry(r, 0)->scan.next = NULL;
-	r->now_ns += 10000000000;
-	ccs_agent_turn(r->agent[RP], 0);
-	assert_non_null(entry(r, 0)->scan.next);
+	scan_a_part(r, &c, FLOWS);
 	for (unsigned i = FLOWS; i--;) {
 		const struct ccs_ipc_remove m = { .type = CCS_IPC_REMOVE, .slot = i };
 
@@ -163,11 +169,7 @@ static void ended_flows_do_not_repeat_scans(void **state)
 	struct rig *r = *state;
 	struct rig_client c = client_of(r, 0, USER);
 
-	add_idle_flows(r, &c, FLOWS, 0);
-	entry(r, 0)->scan.next = NULL;
-	r->now_ns += 10000000000;
-	ccs_agent_turn(r->agent[RP], 0);
-	assert_non_null(entry(r, 0)->scan.next);
+	scan_a_part(r, &c, FLOWS);
 	for (uint32_t slot = 2; slot--;) {
 		const struct ccs_ipc_remove end = { .type = CCS_IPC_REMOVE, .slot = slot };
 		const struct ccs_ipc_add begin = rig_flow(r, RP, FLOWS + slot, FLOWS + slot);

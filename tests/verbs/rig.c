@@ -208,7 +208,7 @@ void rig_to_rts(struct rig *r, struct ibv_qp *qp, uint32_t dest)
 				     .max_dest_rd_atomic = 16 };
 	attr.ah_attr.is_global = 1;
 	attr.ah_attr.port_num = 1;
-	assert_int_equal(ibv_query_gid(r->ctx, 1, 1, &attr.ah_attr.grh.dgid), 0);
+	assert_int_equal(ibv_query_gid(r->ctx, 1, !r->conf.ipv6, &attr.ah_attr.grh.dgid), 0);
 	assert_int_equal(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
 				       IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
 				       IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER), 0);

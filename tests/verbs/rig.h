@@ -51,6 +51,7 @@ struct rig_conf {
 	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_inline;
 	int cqe;
 	enum ibv_mtu path_mtu;           /* 0: 4096 bytes */
+	bool ipv6;                       /* the GIDs are IPv6 addresses */
 	bool sig_all, channel, one_cq;
 	bool ex;                         /* created by ibv_create_qp_ex, with ibv_wr_* */
 	struct ibv_cq_init_attr_ex *cq_ex; /* attributes of CQs, except cqe and channel */

@@ -238,7 +238,7 @@ static void create_cqs(void)
 
 static atomic_bool ended;
 
-/* A request after the other, each of which a poll or the pacer thread applies. */
+/* Store one request at a time. A poll or the pacer thread applies it. */
 static void *change_settings(void *arg)
 {
 	static const char *const texts[] = {

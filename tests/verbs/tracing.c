@@ -56,7 +56,7 @@ int main(int argc, char **argv)
 	struct rig r;
 
 	rig_exec(argv, NULL);
-	rig_open(&r, (struct rig_conf){ 0 });
+	rig_open(&r, (struct rig_conf){ .ipv6 = argc > 1 && strcmp(argv[1], "ipv6") == 0 });
 	fake_link(20, 1e9);
 	traffic(&r);
 	if (argc > 1 && strcmp(argv[1], "fork") == 0)

@@ -2,8 +2,8 @@
 /*
  * Periodic scans of the slots find which flows request telemetry and how many of them send or
  * READ, without action by the flows. Changes are sent to peers in HELLOs. The scans take about 1 %
- * of a CPU, independent of the number of flows, which is divided equally among users. A scan of
- * many flows extends over several turns of the loop.
+ * of a CPU for any number of flows, and each user gets an equal part of that time. A scan of many
+ * flows extends over several turns of the loop.
  */
 #include "agent/telemetry/demand.h"
 

@@ -11,8 +11,8 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "config/plugin.h"
 #include "config/job.h"
+#include "config/plugin.h"
 #include "config/rules.h"
 #include "observe/log.h"
 #include "preload/control/qp_feedback.h"

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/address.h"
 #include "flow/cc_events.h"
 #include "observe/trace.h"
 #include "preload/control/policy.h"
@@ -52,14 +53,16 @@ static void enter_state(struct qp *qp, const struct ibv_qp_attr *attr)
 	}
 }
 
-/* The payload's share of a full RoCE v2 packet, which has Ethernet, IPv4, UDP, BTH and ICRC; 0: unknown. */
-static double payload_share(enum ibv_mtu mtu)
+/* The payload's share of a full RoCE v2 packet, which has Ethernet, IP, UDP, BTH and ICRC; 0: unknown. */
+static double payload_share(const struct qp *qp, enum ibv_mtu mtu)
 {
-	const double header = 14 + 20 + 8 + 12 + 4;
-	double payload;
+	struct ccs_address peer;
+	double header, payload;
 
 	if (mtu < IBV_MTU_256 || mtu > IBV_MTU_4096)
 		return 0;
+	memcpy(peer.b, qp->peer.gid, sizeof(peer.b));
+	header = 14 + (ccs_address_is_v4(&peer) ? 20 : 40) + 8 + 12 + 4;
 	payload = 128 << mtu;
 	return payload / (payload + header);
 }
@@ -68,7 +71,7 @@ static void set_mtu(struct qp *qp, enum ibv_mtu mtu)
 {
 	struct ccs_cc_path path = qp->flow.cc.path;
 
-	path.payload_share = payload_share(mtu);
+	path.payload_share = payload_share(qp, mtu);
 	ccs_flow_cc_repath(&qp->flow, &path);
 }
 

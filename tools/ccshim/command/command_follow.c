@@ -341,7 +341,8 @@ static char *const *interpret(struct command *c, char *const *argv)
 		fclose(file);
 	start[n] = '\0';
 	if (memchr(start, '\0', n))
-		return refuse(c, c->script, "it is neither an ELF file nor a script", "", remedy);
+		return refuse(c, c->script, "not an ELF file or a script", "",
+			      "give the path of a program");
 	if (strncmp(start, "#!", 2) != 0)
 		strcpy(start, "#!/bin/sh");
 	start[strcspn(start, "\n")] = '\0';

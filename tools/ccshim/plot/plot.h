@@ -27,9 +27,9 @@ struct plot_series {
 	bool steps;              /* a value holds until the next value */
 };
 
-/* Values in equal parts of the time line, of which lines of percentiles are drawn. */
+/* The time line has n equal parts. The percentiles of a part are points of the lines. */
 struct plot_parts {
-	struct ccs_hist **hist;  /* of n parts; NULL: no value yet */
+	struct ccs_hist **hist;  /* the values of each part; NULL: no value yet */
 	unsigned n;              /* 0: too few values */
 	uint64_t values;         /* in the first pass */
 };

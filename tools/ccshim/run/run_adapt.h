@@ -9,8 +9,9 @@ struct run_adapt {
 };
 
 /*
- * Warn if the command may not be controlled. With adapted, set the variables of UCX and Open MPI by
- * which it is; without, warn if they would be needed. No path: no program was found. 0; -1 after an error message.
+ * Warn if the command may not be controlled. adapted: set the variables of UCX and Open MPI that make
+ * it controlled; otherwise warn if they are needed. c has no path if no program was found. Returns 0, or
+ * -1 after an error message.
  */
 int run_adapt(struct run_adapt *a, const struct command *c, char *const *argv, bool adapted, bool quiet);
 
