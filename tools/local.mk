@@ -22,9 +22,11 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/shared/devices.h \
 	tools/ccshim/doctor/doctor.c \
 	tools/ccshim/doctor/doctor.h \
+	tools/ccshim/doctor/doctor_counters.c \
 	tools/ccshim/doctor/doctor_finding.c \
 	tools/ccshim/doctor/doctor_flows.c \
 	tools/ccshim/doctor/doctor_increase.c \
+	tools/ccshim/doctor/doctor_path.c \
 	tools/ccshim/doctor/doctor_pauses.c \
 	tools/ccshim/doctor/doctor_ports.c \
 	tools/ccshim/doctor/doctor_print.c \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "nic.h"
 
+#include <dirent.h>
 #include <limits.h>
 #include <linux/dcbnl.h>
 #include <linux/ethtool.h>
@@ -205,4 +206,42 @@ long nic_read_number(const char *sysfs, const char *interface, const char *file)
 		close(fd);
 	text[n > 0 ? n : 0] = '\0';
 	return n > 0 ? strtol(text, NULL, 10) : -1;
+}
+
+static int is_lower(const struct dirent *entry)
+{
+	return strncmp(entry->d_name, "lower_", 6) == 0 && strlen(entry->d_name + 6) <= IF_NAMESIZE;
+}
+
+/* Append the interface's lower ones, which are not yet in the list. */
+static unsigned add_lowers(const char *sysfs, const char *interface, char names[NIC_LOWERS][IF_NAMESIZE + 1],
+			   unsigned n)
+{
+	char path[PATH_MAX];
+	struct dirent **list = NULL;
+	int entries;
+
+	snprintf(path, sizeof(path), "%s/class/net/%s", sysfs, interface);
+	entries = scandir(path, &list, is_lower, alphasort);
+	for (int i = 0; i < entries; i++) {
+		const char *const name = list[i]->d_name + 6;
+		unsigned k = 0;
+
+		while (k < n && strcmp(names[k], name) != 0)
+			k++;
+		if (k == n && n < NIC_LOWERS)
+			snprintf(names[n++], sizeof(*names), "%s", name);
+		free(list[i]);
+	}
+	free(list);
+	return n;
+}
+
+unsigned nic_lowers(const char *sysfs, const char *interface, char names[NIC_LOWERS][IF_NAMESIZE + 1])
+{
+	unsigned n = add_lowers(sysfs, interface, names, 0);
+
+	for (unsigned i = 0; i < n; i++)
+		n = add_lowers(sysfs, names[i], names, n);
+	return n;
 }

@@ -7,10 +7,11 @@
  * lines "pfc PRIORITY" and "dscp DSCP PRIORITY". The file statistics has lines "NAME: VALUE" as
  * `ethtool -S` prints them.
  */
+#include <net/if.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { NIC_PRIORITIES = 8, NIC_DSCPS = 64 };
+enum { NIC_PRIORITIES = 8, NIC_DSCPS = 64, NIC_LOWERS = 16 };
 
 struct nic_dcb {
 	unsigned pfc;                      /* a bit for each priority that has it */
@@ -31,5 +32,11 @@ bool nic_read_recorded(const char *root, const char *interface, const char *file
 
 /* The number in a file below sysfs/class/net/INTERFACE; -1 if it cannot be read. */
 long nic_read_number(const char *sysfs, const char *interface, const char *file);
+
+/*
+ * The interfaces that a bond, a VLAN or a bridge is made of, at all levels: the links lower_NAME
+ * in sysfs. Returns their number; 0 for an interface of its own.
+ */
+unsigned nic_lowers(const char *sysfs, const char *interface, char names[NIC_LOWERS][IF_NAMESIZE + 1]);
 
 #endif

@@ -33,20 +33,18 @@ static int print_help(void)
 static void judge_port(struct doctor *d, const struct doctor_port *is)
 {
 	const size_t first = d->findings;
+	struct doctor_pair p;
 	int traffic;
 
-	for (size_t i = 0; i < d->before.ports; i++) {
-		const struct doctor_pair p = { .d = d, .was = &d->before.port[i], .is = is };
-
-		if (p.was->port != is->port || strcmp(p.was->device, is->device) != 0)
-			continue;
-		doctor_judge_port(&p);
-		doctor_judge_pauses(&p);
-		doctor_judge_dcqcn(&p, first);
-		traffic = doctor_traffic(&p);
-		if (traffic > d->traffic)
-			d->traffic = traffic;
-	}
+	if (!doctor_make_pair(&p, d, is))
+		return;
+	doctor_judge_port(&p);
+	doctor_judge_pauses(&p);
+	doctor_judge_dcqcn(&p, first);
+	doctor_judge_notes(&p);
+	traffic = doctor_traffic(&p);
+	if (traffic > d->traffic)
+		d->traffic = traffic;
 }
 
 static int by_severity(const void *a, const void *b)
