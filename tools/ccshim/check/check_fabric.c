@@ -121,12 +121,6 @@ static void check_ecn(const struct interface *i)
 			     "switches", "%s: CNPs have DSCP %ld", i->name, dscp);
 }
 
-static void check_priorities(const struct interface *i)
-{
-	check_dcb(i);
-	check_ecn(i);
-}
-
 static bool is_software(const struct interface *i)
 {
 	const int fd = ccs_sysfs_open(i->sysfs, "infiniband/%s/parent", i->device);
@@ -140,7 +134,7 @@ static bool is_software(const struct interface *i)
 static bool check_interface(struct check *c, const char *device)
 {
 	struct interface i = { .c = c, .priority = c->priority };
-	char lowers[NIC_LOWERS][IF_NAMESIZE + 1], unused[NIC_LOWERS][IF_NAMESIZE + 1];
+	char hardware[NIC_MEMBERS][IF_NAMESIZE + 1];
 	unsigned n;
 
 	snprintf(i.sysfs, sizeof(i.sysfs), "%s/sys", c->root);
@@ -154,16 +148,11 @@ static bool check_interface(struct check *c, const char *device)
 		return true;
 	}
 	check_mtu(&i);
-	n = nic_lowers(i.sysfs, i.name, lowers);
-	if (!n) {
-		check_priorities(&i);
-		return true;
-	}
-	/* A bond, or a VLAN: the settings are those of the hardware below it. */
+	n = nic_hardware(i.sysfs, i.name, hardware);
 	for (unsigned k = 0; k < n; k++) {
-		memcpy(i.name, lowers[k], sizeof(i.name));
-		if (!nic_lowers(i.sysfs, i.name, unused))
-			check_priorities(&i);
+		memcpy(i.name, hardware[k], sizeof(i.name));
+		check_dcb(&i);
+		check_ecn(&i);
 	}
 	return true;
 }

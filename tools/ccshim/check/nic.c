@@ -213,35 +213,27 @@ static int is_lower(const struct dirent *entry)
 	return strncmp(entry->d_name, "lower_", 6) == 0 && strlen(entry->d_name + 6) <= IF_NAMESIZE;
 }
 
-/* Append the interface's lower ones, which are not yet in the list. */
-static unsigned add_lowers(const char *sysfs, const char *interface, char names[NIC_LOWERS][IF_NAMESIZE + 1],
-			   unsigned n)
+/* Append to names, which has n; depth: levels of lower interfaces that may follow. */
+static unsigned add_hardware(const char *sysfs, const char *interface, char names[NIC_MEMBERS][IF_NAMESIZE + 1],
+			     unsigned n, unsigned depth)
 {
 	char path[PATH_MAX];
 	struct dirent **list = NULL;
-	int entries;
+	int lowers;
 
 	snprintf(path, sizeof(path), "%s/class/net/%s", sysfs, interface);
-	entries = scandir(path, &list, is_lower, alphasort);
-	for (int i = 0; i < entries; i++) {
-		const char *const name = list[i]->d_name + 6;
-		unsigned k = 0;
-
-		while (k < n && strcmp(names[k], name) != 0)
-			k++;
-		if (k == n && n < NIC_LOWERS)
-			snprintf(names[n++], sizeof(*names), "%s", name);
+	lowers = depth ? scandir(path, &list, is_lower, alphasort) : 0;
+	for (int i = 0; i < lowers; i++) {
+		n = add_hardware(sysfs, list[i]->d_name + 6, names, n, depth - 1);
 		free(list[i]);
 	}
 	free(list);
+	if (lowers <= 0 && n < NIC_MEMBERS)
+		snprintf(names[n++], sizeof(*names), "%s", interface);
 	return n;
 }
 
-unsigned nic_lowers(const char *sysfs, const char *interface, char names[NIC_LOWERS][IF_NAMESIZE + 1])
+unsigned nic_hardware(const char *sysfs, const char *interface, char names[NIC_MEMBERS][IF_NAMESIZE + 1])
 {
-	unsigned n = add_lowers(sysfs, interface, names, 0);
-
-	for (unsigned i = 0; i < n; i++)
-		n = add_lowers(sysfs, names[i], names, n);
-	return n;
+	return add_hardware(sysfs, interface, names, 0, 4);
 }

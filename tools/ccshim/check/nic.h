@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { NIC_PRIORITIES = 8, NIC_DSCPS = 64, NIC_LOWERS = 16 };
+enum { NIC_PRIORITIES = 8, NIC_DSCPS = 64, NIC_MEMBERS = 16 };
 
 struct nic_dcb {
 	unsigned pfc;                      /* a bit for each priority that has it */
@@ -34,9 +34,9 @@ bool nic_read_recorded(const char *root, const char *interface, const char *file
 long nic_read_number(const char *sysfs, const char *interface, const char *file);
 
 /*
- * The interfaces that a bond, a VLAN or a bridge is made of, at all levels: the links lower_NAME
- * in sysfs. Returns their number; 0 for an interface of its own.
+ * The interfaces of the hardware below a bond, a VLAN or a bridge, by the links lower_NAME of
+ * sysfs. Returns their number; an interface without such links is returned itself.
  */
-unsigned nic_lowers(const char *sysfs, const char *interface, char names[NIC_LOWERS][IF_NAMESIZE + 1]);
+unsigned nic_hardware(const char *sysfs, const char *interface, char names[NIC_MEMBERS][IF_NAMESIZE + 1]);
 
 #endif

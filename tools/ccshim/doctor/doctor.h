@@ -21,7 +21,7 @@
 /* Where a counter was read; names are unique within a source only. */
 enum doctor_source { DOCTOR_HW, DOCTOR_PORT, DOCTOR_ETHTOOL, DOCTOR_NETDEV, DOCTOR_QDISC, DOCTOR_SOURCES };
 
-/* What the increase of a counter means. "Here" is the receiving end of a request. */
+/* The meaning of an increase. "Here" is the receiving end of a request. */
 enum doctor_meaning {
 	DOCTOR_UNKNOWN,
 	DOCTOR_RNR,                      /* RNR NAKs received */
@@ -36,30 +36,18 @@ enum doctor_meaning {
 	DOCTOR_OVERSIZE,                 /* frames larger than the port accepts */
 	DOCTOR_DAMAGED,                  /* CRC, FCS and symbol errors of this link */
 	DOCTOR_DAMAGED_BEFORE,           /* packets damaged on an earlier link */
-	DOCTOR_ICRC,
-	DOCTOR_DOWN,                     /* link down */
+	DOCTOR_ICRC, DOCTOR_DOWN,
 	DOCTOR_DISCARD,                  /* packets discarded by the NIC */
 	DOCTOR_XMIT_DISCARD,             /* packets discarded by the port before they are sent */
 	DOCTOR_NO_ROUTE,                 /* packets without route, or of a wrong VLAN */
 	DOCTOR_WAITED,                   /* ticks in which data waited for credits */
-	DOCTOR_MARKED,
-	DOCTOR_CNP_SENT,
-	DOCTOR_CNP_HANDLED,
-	DOCTOR_CNP_IGNORED,
-	DOCTOR_RX_PAUSE,                 /* PAUSE frames; _US: paused time in us */
-	DOCTOR_RX_PAUSE_US,
-	DOCTOR_TX_PAUSE,
-	DOCTOR_TX_PAUSE_US,
-	DOCTOR_STORM,                    /* storms sent */
-	DOCTOR_STALL,                    /* stalls of PCIe */
-	DOCTOR_RX_BYTES,                 /* of a priority */
-	DOCTOR_TX_BYTES,
-	DOCTOR_RX_RDMA_BYTES,
-	DOCTOR_TX_RDMA_BYTES,
-	DOCTOR_RECEIVED,                 /* RDMA packets */
-	DOCTOR_SENT,
-	DOCTOR_QDISC_DROP,
-	DOCTOR_QDISC_MARK
+	DOCTOR_MARKED, DOCTOR_CNP_SENT, DOCTOR_CNP_HANDLED, DOCTOR_CNP_IGNORED,
+	DOCTOR_RX_PAUSE, DOCTOR_TX_PAUSE, /* PAUSE frames, and the time paused */
+	DOCTOR_RX_PAUSE_US, DOCTOR_TX_PAUSE_US,
+	DOCTOR_STORM, DOCTOR_STALL,      /* storms sent, and stalls of PCIe */
+	DOCTOR_RX_BYTES, DOCTOR_TX_BYTES, DOCTOR_RX_RDMA_BYTES, DOCTOR_TX_RDMA_BYTES,
+	DOCTOR_RECEIVED, DOCTOR_SENT,    /* RDMA packets */
+	DOCTOR_QDISC_DROP, DOCTOR_QDISC_MARK
 };
 
 #define DOCTOR_BIT(meaning) (1ull << (meaning))
@@ -79,7 +67,7 @@ struct doctor_port {
 	char device[64], interface[IF_NAMESIZE + 1];
 	char driver[64];                 /* "": unknown */
 	unsigned port;
-	bool is_member;                  /* of a bond, or below a VLAN: without the device's counters */
+	bool is_member;                  /* interface below a bond or VLAN, without the device's counters */
 	bool is_software;
 	double speed_bps;                /* 0: unknown */
 	long mtu;                        /* the interface's; -1: unknown */

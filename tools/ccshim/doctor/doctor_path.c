@@ -5,16 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* From this number of CNPs a second on, the network is congested. */
+/* A network with this number of CNPs a second, or more, is congested. */
 #define CNPS_MANY 100.0
-/* Ticks of waits in a second. A tick is a few ns, so that the first is about 1 % of the time. */
+/* Ticks of waits in a second. A tick takes a few ns: WAITS_MANY is about 1 % of the time. */
 #define WAITS_MANY 1e6
 #define WAITS_SOME 1e4
-
-static double increase_of(const struct doctor_pair *p, enum doctor_meaning means)
-{
-	return doctor_gather(NULL, p, DOCTOR_BIT(means), DOCTOR_NO_PRIORITY);
-}
 
 /* PAUSE frames that reach the port or, if it is a bond's, one of the members. */
 static double pauses_received(const struct doctor_pair *p)
@@ -86,7 +81,8 @@ static void judge_control(const struct doctor_pair *p)
 	struct doctor_finding f = doctor_finding_at(p, "controlled", DOCTOR_NOTE);
 	const double handled = doctor_gather(&f, p, DOCTOR_BIT(DOCTOR_CNP_HANDLED), DOCTOR_NO_PRIORITY);
 
-	if (handled < CNPS_MANY * p->d->interval_s || increase_of(p, DOCTOR_CNP_IGNORED) >= handled)
+	if (handled < CNPS_MANY * p->d->interval_s ||
+	    doctor_gather(NULL, p, DOCTOR_BIT(DOCTOR_CNP_IGNORED), DOCTOR_NO_PRIORITY) >= handled)
 		return;
 	snprintf(f.text, sizeof(f.text), "The network is congested, and controlled: %.0f CNPs arrive in a second, and "
 		 "the NIC slows down.", handled / p->d->interval_s);
@@ -95,23 +91,20 @@ static void judge_control(const struct doctor_pair *p)
 	doctor_report(p->d, &f);
 }
 
-/* The counters of a source that are not in the table; those that increased come first. */
+/* Add the counters of a source, those that increased before the others. */
 static void add_unknown(struct doctor_finding *f, const struct doctor_pair *p, enum doctor_source source)
 {
-	struct doctor_finding other = { 0 };
+	for (unsigned pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < p->is->counters; i++) {
+			const struct doctor_counter *c = &p->is->counter[i];
+			const double n = doctor_increase(p, c);
 
-	for (size_t i = 0; i < p->is->counters; i++) {
-		const struct doctor_counter *c = &p->is->counter[i];
-
-		if (c->source == source)
-			doctor_add_figure(doctor_increase(p, c) > 0 ? f : &other, true, doctor_increase(p, c), "%s",
-					  c->name);
-	}
-	for (unsigned i = 0; i < other.figures; i++)
-		doctor_add_figure(f, true, 0, "%s", other.figure[i].name);
+			if (c->source == source && (n > 0) == (pass == 0))
+				doctor_add_figure(f, true, n, "%s", c->name);
+		}
 }
 
-/* Nothing would be found on a port whose counters are all unknown: say so. */
+/* A port without known counters is not healthy: nobody knows. */
 static void judge_unknown(const struct doctor_pair *p)
 {
 	static const char *const places[DOCTOR_SOURCES] = {

@@ -100,7 +100,7 @@ static void judge_sent(const struct doctor_pair *p)
 	}
 }
 
-/* Whether most RDMA bytes that arrive are of this priority, as far as the driver counts them. */
+/* Whether most RDMA bytes that arrive are of this priority; false if the driver does not count them. */
 static bool carries_rdma(const struct doctor_pair *p, int prio)
 {
 	const double rdma = doctor_gather(NULL, p, DOCTOR_BIT(DOCTOR_RX_RDMA_BYTES), DOCTOR_NO_PRIORITY);

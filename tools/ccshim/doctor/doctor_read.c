@@ -76,7 +76,7 @@ static void add_statistic(void *arg, const char *name, uint64_t value)
 	add_counter(arg, DOCTOR_ETHTOOL, name, value);
 }
 
-/* What a reading is taken from, and the priority of RDMA traffic. */
+/* The origin of a reading, and the priority of RDMA traffic. */
 struct place {
 	const char *root;
 	char sysfs[PATH_MAX / 2];
@@ -130,18 +130,18 @@ static struct doctor_port *add_port(struct doctor_reading *r, const struct docto
 	return &more[r->ports++];
 }
 
-/* The interfaces that a bond, a VLAN or a bridge is made of have the counters of the hardware. */
+/* The interfaces below a bond, a VLAN or a bridge have the counters of the hardware. */
 static void read_members(struct doctor_reading *r, const struct doctor_port *like, const struct place *at,
 			 const char *interface)
 {
-	char names[NIC_LOWERS][IF_NAMESIZE + 1];
-	const unsigned n = nic_lowers(at->sysfs, interface, names);
+	char names[NIC_MEMBERS][IF_NAMESIZE + 1];
+	const unsigned n = nic_hardware(at->sysfs, interface, names);
 
 	for (unsigned i = 0; i < n; i++) {
-		struct doctor_port *p = add_port(r, like);
+		struct doctor_port *p = strcmp(names[i], interface) != 0 ? add_port(r, like) : NULL;
 
 		if (!p)
-			return;
+			continue;
 		memcpy(p->interface, names[i], sizeof(p->interface));
 		read_interface(p, at);
 	}
