@@ -104,7 +104,7 @@ static void add_unknown(struct doctor_finding *f, const struct doctor_pair *p, e
 		}
 }
 
-/* A port without known counters is not healthy: nobody knows. */
+/* "Nothing found" would be false on a port without known counters. */
 static void judge_unknown(const struct doctor_pair *p)
 {
 	static const char *const places[DOCTOR_SOURCES] = {
