@@ -349,6 +349,15 @@ device_twice() {
 	doctor 0
 	found note unknown-counters "fast0/1 on fast0"
 	words "the driver (fast_core) shows no counters of this port"
+	# Where the RDMA device does not name its driver, its interface does; Soft-RoCE's has another.
+	for reading in before after; do
+		mv "$root/$reading/sys/class/infiniband/fast0/device" "$root/$reading/sys/class/net/fast0"
+	done
+	doctor 0
+	words "the driver (fast_core) shows no counters of this port"
+	touch "$root"/{before,after}/sys/class/infiniband/fast0/parent
+	doctor 0
+	words "the driver (unknown) shows no counters of this port"
 }
 
 @test "a bond and a VLAN are read through the interfaces below them" {

@@ -105,18 +105,21 @@ static void read_interface(struct doctor_port *p, const struct place *at)
 	}
 }
 
-/* The name of the device's driver, from its link in sysfs. */
-static void read_driver(struct doctor_port *p, const char *sysfs)
+/* Read the driver's name from the link of a hardware device in sysfs, unless it is known. */
+static void read_driver(struct doctor_port *p, const char *sysfs, const char *class, const char *device)
 {
 	char path[PATH_MAX], target[PATH_MAX];
+	const char *name = target;
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "%s/class/infiniband/%s/device/driver", sysfs, p->device);
-	n = readlink(path, target, sizeof(target) - 1);
-	target[n > 0 ? n : 0] = '\0';
-	snprintf(p->driver, sizeof(p->driver), "%.63s", strrchr(target, '/') ? strrchr(target, '/') + 1 : target);
-	snprintf(path, sizeof(path), "%s/class/infiniband/%s/parent", sysfs, p->device);
-	p->is_software = access(path, F_OK) == 0;
+	snprintf(path, sizeof(path), "%s/class/%s/%s/device/driver", sysfs, class, device);
+	n = *p->driver || p->is_software ? 0 : readlink(path, target, sizeof(target) - 1);
+	if (n <= 0)
+		return;
+	target[n] = '\0';
+	if (strrchr(name, '/'))
+		name = strrchr(name, '/') + 1;
+	snprintf(p->driver, sizeof(p->driver), "%.63s", name);
 }
 
 static struct doctor_port *add_port(struct doctor_reading *r, const struct doctor_port *like)
@@ -143,6 +146,7 @@ static void read_members(struct doctor_reading *r, const struct doctor_port *lik
 		if (!p)
 			continue;
 		memcpy(p->interface, names[i], sizeof(p->interface));
+		read_driver(p, at->sysfs, "net", names[i]);
 		read_interface(p, at);
 	}
 }
@@ -153,7 +157,9 @@ static void read_port(struct doctor_reading *r, const struct place *at, const ch
 	char path[PATH_MAX], interface[IF_NAMESIZE + 1] = "";
 
 	snprintf(like.device, sizeof(like.device), "%.63s", device);
-	read_driver(&like, at->sysfs);
+	snprintf(path, sizeof(path), "%s/class/infiniband/%s/parent", at->sysfs, device);
+	like.is_software = access(path, F_OK) == 0;
+	read_driver(&like, at->sysfs, "infiniband", device);
 	p = add_port(r, &like);
 	if (!p)
 		return;
@@ -164,6 +170,7 @@ static void read_port(struct doctor_reading *r, const struct place *at, const ch
 	if (!ccs_sysfs_netdev(at->sysfs, device, port, interface))
 		return;
 	memcpy(p->interface, interface, sizeof(p->interface));
+	read_driver(p, at->sysfs, "net", interface);
 	read_interface(p, at);
 	like.is_member = true;
 	read_members(r, &like, at, interface);
