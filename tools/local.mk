@@ -179,11 +179,15 @@ serve_page = \
 	$(top_srcdir)/tools/ccshim/serve/live.js \
 	$(top_srcdir)/tools/ccshim/serve/page.js \
 	$(top_srcdir)/tools/ccshim/serve/recorded.js \
+	$(top_srcdir)/tools/ccshim/serve/series.js \
+	$(top_srcdir)/tools/ccshim/serve/table.js \
+	$(top_srcdir)/tools/ccshim/serve/uplot.css \
+	$(top_srcdir)/tools/ccshim/serve/uplot.js \
 	$(top_srcdir)/tools/ccshim/serve/views.js
 tools/ccshim/serve/serve_files.c: $(serve_page) $(top_srcdir)/tools/ccshim/serve/embed.awk
 	$(AM_V_GEN)$(MKDIR_P) tools/ccshim/serve && \
 		$(AWK) -f $(top_srcdir)/tools/ccshim/serve/embed.awk $(serve_page) > $@.new && mv $@.new $@
-EXTRA_DIST += $(serve_page) tools/ccshim/serve/embed.awk
+EXTRA_DIST += $(serve_page) tools/ccshim/serve/embed.awk tools/ccshim/serve/uplot.license
 CLEANFILES += tools/ccshim/serve/serve_files.c
 
 sbin_PROGRAMS += tools/ccshimd/ccshimd
