@@ -152,6 +152,7 @@ tools_ccshim_ccshim_serve_SOURCES = \
 	tools/ccshim/stat/stat_find.c \
 	tools/ccshim/stat/stat_json.c \
 	tools/ccshim/stat/stat_limit.c \
+	tools/ccshim/stat/stat_metrics.c \
 	tools/ccshim/stat/stat_party.c \
 	tools/ccshim/stat/stat_search.h \
 	tools/ccshim/stat/subuid.c \
@@ -259,8 +260,8 @@ CLEANFILES += tools/ccshim/ccshim-debug tools/ccshim/ccshim-firewall
 
 # Metrics of 'ccshim stat', for Prometheus and Grafana: docs/guide/metrics.md.
 metricsdir = $(docdir)/metrics
-dist_metrics_DATA = tools/grafana/ccshim.json tools/metrics/ccshim-metrics.service \
-	tools/metrics/ccshim-metrics.timer
+dist_metrics_DATA = tools/grafana/ccshim.json tools/metrics/ccshim-alerts.yml \
+	tools/metrics/ccshim-metrics.service tools/metrics/ccshim-metrics.timer
 
 # For containers, Kubernetes, HPC: docs/guide/operate.md.
 deploydir = $(docdir)/deploy

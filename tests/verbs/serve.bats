@@ -292,6 +292,23 @@ slow() {
 	[ "$(jq -c keys body)" = "$(jq -c keys status.json)" ]
 }
 
+@test "metrics require the token, unless --metrics gives them to all" {
+	begin
+	tell 'write 10'
+	serve
+	[ "$(get /metrics)" = 401 ]
+	[ "$(ask /metrics)" = 200 ]
+	[ "$(grep -c "^ccshim_qp_info{program=\"shown\",pid=\"$app\"" body)" -eq 2 ]
+	kill "$server"
+	wait "$server"
+	serve --metrics
+	[ "$(get /metrics)" = 200 ]
+	grep -P '^ccshim_process_completed_bytes_total\{program="shown",pid="\d+"\} 122880$' body
+	grep -i '^content-type: text/plain; version=0.0.4' headers
+	[ "$(get /flows.json)" = 401 ]
+	[ "$(get /metrics -H 'Host: metrics.example')" = 403 ]
+}
+
 @test "the page shows live flows, a trace, a recording and a report" {
 	export CCSHIM_TRACE=$PWD/trace.csv CCSHIM_REPORT=$PWD/report.json
 	begin
