@@ -117,7 +117,7 @@ static int explain_absence(pid_t pid)
 	return EXIT_FAILED;
 }
 
-static void print_snapshot(const struct request *rq, const struct stat_snapshot *s)
+static void print_snapshot(const struct request *rq, struct stat_snapshot *s)
 {
 	static const char clear[] = "\033[H\033[J";
 	size_t qps = 0;
@@ -273,6 +273,8 @@ static int check_options(struct request *rq, char **operands)
 		rq->interval_s = 1;
 	if (is_metrics(rq) && (rq->deltas == 1 || rq->baseline))
 		why = "metrics are totals: --display deltas and --baseline do not apply to them";
+	else if (is_metrics(rq) && rq->sort)
+		why = "metrics have the queue pairs with most bytes: --sort does not apply to them";
 	else if (rq->baseline && rq->deltas == 1)
 		why = "--display deltas and --baseline exclude each other";
 	if (!why)
@@ -298,7 +300,7 @@ int cmd_stat(int argc, char **argv)
 		{ "baseline", required_argument, NULL, OPT_BASELINE },
 		{ 0 }
 	};
-	struct request rq = { .deltas = -1, .max_qps = 100 };
+	struct request rq = { .deltas = -1, .max_qps = STAT_METRICS_QPS };
 	struct stat_snapshot base = { 0 };
 	int c, status = 0;
 
