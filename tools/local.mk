@@ -83,6 +83,7 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/stat/namespaces.c \
 	tools/ccshim/stat/namespaces.h \
 	tools/ccshim/stat/stat_files.c \
+	tools/ccshim/stat/stat_group.c \
 	tools/ccshim/stat/stat_find.c \
 	tools/ccshim/stat/stat_json.c \
 	tools/ccshim/stat/stat_limit.c \
@@ -151,6 +152,7 @@ tools_ccshim_ccshim_serve_SOURCES = \
 	tools/ccshim/stat/stat.h \
 	tools/ccshim/stat/stat_delta.c \
 	tools/ccshim/stat/stat_files.c \
+	tools/ccshim/stat/stat_group.c \
 	tools/ccshim/stat/stat_find.c \
 	tools/ccshim/stat/stat_json.c \
 	tools/ccshim/stat/stat_limit.c \

@@ -498,9 +498,31 @@ begin_other() {
 	grep '53 queue pairs are left out' why
 }
 
+@test "sums by process, peer, job and host count all queue pairs" {
+	SLURM_JOB_ID=4711 begin
+	tell 'write 10'
+	tell 'create 5'
+	for by in process peer job host; do
+		$ccshim stat -p "$app" --json --by "$by" > sums
+		jq -e '[.processes[].qps[] | .queue_pairs] | add == 7' sums
+		jq -e '[.processes[].qps[] | .bytes] | add == 122880' sums
+		jq -e '[.processes[].qps[] | .rtt_us.count] | add > 0' sums
+	done
+	$ccshim stat -p "$app" --by process > table
+	grep -E "^ +PID PROGRAM +JOB +QPS ALGORITHM" table
+	grep -E "^ +$app shown +4711 +7 " table
+	$ccshim stat -p "$app" --by job | grep -E '^ +shown +4711 +7 '
+	[ "$($ccshim stat -p "$app" --summary | wc -l)" -eq 2 ]
+	# Only the sender has data.
+	$ccshim stat -p "$app" --json --busy | jq -e '[.processes[].qps[] | .bytes] == [122880]'
+	$ccshim stat -p "$app" --busy --by process | grep -E "^ +$app shown +4711 +1 "
+	run -2 $ccshim stat --by qps
+	[[ $output == *"--by: 'qps' is no kind of sum; did you mean 'qp'?"* ]]
+}
+
 @test "invalid options are refused" {
 	for args in "-p x" "-p 0" "-i 0" "-i soon" "-n 0" "-d more" "--sort byte" "--max-qps -1" "more" \
-		"--openmetrics --baseline" "--prometheus --display deltas" "--json --prometheus" "--prometheus --sort bytes" "--baseline --display deltas" "--no"; do
+		"--openmetrics --baseline" "--prometheus --display deltas" "--json --prometheus" "--prometheus --sort bytes" "--prometheus --by process" "--openmetrics --busy" "--prometheus --summary" "--baseline --display deltas" "--no"; do
 		run -2 $ccshim stat $args
 	done
 	run -2 $ccshim stat --sort byte

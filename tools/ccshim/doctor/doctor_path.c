@@ -91,7 +91,7 @@ static void judge_control(const struct doctor_pair *p)
 	doctor_report(p->d, &f);
 }
 
-/* Add the counters of a source, those that increased before the others. */
+/* Add the counters of a source: the increased counters come first. */
 static void add_unknown(struct doctor_finding *f, const struct doctor_pair *p, enum doctor_source source)
 {
 	for (unsigned pass = 0; pass < 2; pass++)
