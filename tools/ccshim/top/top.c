@@ -26,10 +26,11 @@ static int print_help(void)
 	       "  --by WHAT               sums by process, peer, job or host, not flows\n"
 	       "  --filter TEXT           only flows of that PID or job, or with TEXT in the\n"
 	       "                          name of their program or peer\n"
-	       "  --json                  a JSON object per line for each page, as of ccshim stat\n"
+	       "  --json                  a line of JSON for each page, as of ccshim stat\n"
 	       "  -h, --help              this text\n\n"
 	       "Keys: q quit, s next order, t next kind of sum, f filter (Enter accepts, Escape\n"
-	       "removes it), arrows scroll, space pause, ? help. NO_COLOR in the environment switches bold and colour off.\n");
+	       "removes it), arrows scroll, space pause, ? help. NO_COLOR in the environment\n"
+	       "switches bold and colour off.\n");
 	return EXIT_OK;
 }
 
