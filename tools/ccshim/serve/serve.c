@@ -21,8 +21,8 @@ static int print_help(void)
 	       "  --port N         TCP port; 0: any that is free                   [8470]\n"
 	       "  --address ADDR   address to listen on              [127.0.0.1 and ::1]\n"
 	       "  --control        allow the page to change settings, as 'ccshim set' does\n"
-	       "  --metrics        answer GET /metrics, for Prometheus, without the secret: other\n"
-	       "                   users then see the statistics\n"
+	       "  --metrics        answer GET /metrics, for Prometheus, without the secret:\n"
+	       "                   other users then see the statistics\n"
 	       "  -h, --help       this text\n\n"
 	       "The status is 0 after SIGINT or SIGTERM; 1 if the port cannot be used; 2 for a\n"
 	       "mistake in the options.\n");
