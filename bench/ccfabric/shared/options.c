@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "fabric/headroom.h"
 #include "error.h"
 #include "output.h"
 
@@ -18,7 +19,7 @@ static const char *name;
 static double quantity(enum ccs_unit unit, double least, double most)
 {
 	static const char *const examples[] = {
-		[CCS_UNIT_NONE] = "number", [CCS_UNIT_RATE] = "rate such as 10g",
+		[CCS_UNIT_NONE] = "number", [CCS_UNIT_RATE] = "rate in bit/s such as 10g",
 		[CCS_UNIT_BYTES] = "number of bytes such as 64k", [CCS_UNIT_TIME] = "time such as 50us",
 	};
 	char low[CCS_UNIT_LEN], high[CCS_UNIT_LEN];
@@ -222,7 +223,7 @@ static void set_defaults(struct options *o)
 		.topology = "star:17@100g", .flows = "incast:16,2m", .cc = "none", .delay_us = 1,
 		.priority = 3,
 		.conf = {
-			.wire = { .payload = 1024, .header = 82, .ack = 86, .cnp = 98, .pause = 84,
+			.wire = { .payload = 1024, .header = 82, .ack = 86, .cnp = 98, .pause = 84, .gap = CCS_FRAME_GAP,
 				  .data_telemetry = 42, .ack_telemetry = 42,
 				  .tx_unit = 1, .queue_unit = 1 },
 			.buffer = { .bytes = 32 << 20, .cell = 256, .pfc = true, .alpha = 0.125,
@@ -308,6 +309,21 @@ static void parse_mtu(struct options *o)
 	o->conf.wire.payload = (uint32_t)quantity(CCS_UNIT_BYTES, 64, 16384);
 }
 
+/* "N[,N]..." */
+static void parse_lossless(struct options *o)
+{
+	const char *at = optarg;
+
+	o->conf.lossless = 0;
+	do {
+		if (*at < '0' || *at >= '0' + FAB_PRIORITIES || (at[1] && (at[1] != ',' || !at[2])))
+			die("--lossless: '%s' is not N[,N]..., priorities from 0 to %d such as 3,4", optarg,
+			    FAB_PRIORITIES - 1);
+		o->conf.lossless |= 1u << (*at - '0');
+		at += at[1] ? 2 : 1;
+	} while (*at);
+}
+
 static void parse_seed(struct options *o)
 {
 	o->conf.seed = (uint64_t)quantity(CCS_UNIT_NONE, 0, 0x1p53);
@@ -354,6 +370,7 @@ static const struct row rows[] = {
 	{ "segment", CALL, .call = parse_segment }, { "fail", CALL, .call = parse_change },
 	{ "restore", CALL, .call = parse_change }, { "converge", CALL, .call = parse_change },
 	{ "watchdog", CALL, .call = parse_watchdog }, { "queue", CALL, .call = parse_queue },
+	{ "lossless", CALL, .call = parse_lossless },
 	{ "edge", CALL, .call = parse_class }, { "inside", CALL, .call = parse_class },
 };
 
@@ -417,5 +434,6 @@ void options_parse(struct options *o, int argc, char **argv)
 		die("--fail, --restore and --converge need --for: a flow without a path does not end");
 	if (o->conf.segment && o->conf.segment % o->conf.wire.payload)
 		die("--segment: it is not a multiple of a packet's --mtu of %u bytes", o->conf.wire.payload);
-	o->conf.lossless = o->priority;
+	if (!o->conf.lossless)
+		o->conf.lossless = 1u << o->priority;
 }
