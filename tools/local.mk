@@ -113,6 +113,8 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/common/installed.h \
 	tools/common/json_read.c \
 	tools/common/json_read.h \
+	tools/common/next_option.c \
+	tools/common/next_option.h \
 	tools/common/preload_list.c \
 	tools/common/preload_list.h \
 	tools/common/program.c \
@@ -165,6 +167,8 @@ tools_ccshim_ccshim_serve_SOURCES = \
 	tools/ccshim/shared/children.h \
 	tools/common/ask_agent.c \
 	tools/common/ask_agent.h \
+	tools/common/next_option.c \
+	tools/common/next_option.h \
 	tools/common/program.c \
 	tools/common/program.h \
 	tools/common/seconds.c \
@@ -215,7 +219,9 @@ tools_ccshimd_ccshimd_SOURCES = \
 	tools/common/ask_agent.c \
 	tools/common/ask_agent.h \
 	tools/common/capabilities.c \
-	tools/common/capabilities.h
+	tools/common/capabilities.h \
+	tools/common/next_option.c \
+	tools/common/next_option.h
 tools_ccshimd_ccshimd_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(SODIUM_CFLAGS) $(SECCOMP_CFLAGS)
 tools_ccshimd_ccshimd_LDADD = libccs-agent.la libccs-core.la $(SODIUM_LIBS) $(SECCOMP_LIBS) -lpthread
 
@@ -258,7 +264,7 @@ pkglibexec_SCRIPTS = tools/ccshim/ccshim-debug tools/ccshim/ccshim-firewall
 tools/ccshim/ccshim-debug: $(top_srcdir)/tools/ccshim/ccshim-debug.in
 	$(AM_V_GEN)$(MKDIR_P) tools && cp $(top_srcdir)/tools/ccshim/ccshim-debug.in $@ && chmod 755 $@
 tools/ccshim/ccshim-firewall: $(top_srcdir)/tools/ccshim/ccshim-firewall.in
-	$(AM_V_GEN)$(MKDIR_P) tools && cp $(top_srcdir)/tools/ccshim/ccshim-firewall.in $@ && chmod 755 $@
+	$(AM_V_GEN)$(MKDIR_P) tools && sed 's/@[V]ERSION@/$(VERSION)/' $(top_srcdir)/tools/ccshim/ccshim-firewall.in > $@ && chmod 755 $@
 EXTRA_DIST += tools/ccshim/ccshim-debug.in tools/ccshim/ccshim-firewall.in
 CLEANFILES += tools/ccshim/ccshim-debug tools/ccshim/ccshim-firewall
 

@@ -51,6 +51,8 @@ static int refuse_unknown(const char *word)
 
 	FOR_EACH_COMMAND(c)
 		ccs_suggest_offer(&near, c->name);
+	ccs_suggest_offer(&near, "--help");
+	ccs_suggest_offer(&near, "--version");
 	tool_error("", "there is no %s '%s'%s", *word == '-' ? "option" : "subcommand", word,
 		   ccs_suggest_hint(&near, hint, sizeof(hint)));
 	return tool_usage_error("");

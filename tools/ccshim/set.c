@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ccshim set: changes settings of a running process, through the mailbox of its statistics file. */
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include "tools/ccshim/shared/ccshim.h"
 #include "set_all.h"
 #include "stat/stat.h"
+#include "tools/common/next_option.h"
 #include "tools/common/terminal.h"
 
 struct set {
@@ -223,7 +223,7 @@ int cmd_set(int argc, char **argv)
 	int letter;
 
 	argv[0] = (char *)"ccshim set";
-	while ((letter = getopt_long(argc, argv, "p:h", long_options, NULL)) != -1) {
+	while ((letter = next_option(argc, argv, "p:h", long_options, NULL)) != -1) {
 		if (letter == 'h')
 			return print_help();
 		if (parse_option(&set, letter))

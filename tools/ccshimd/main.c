@@ -3,7 +3,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <signal.h>
 #include <stddef.h>
@@ -20,6 +19,7 @@
 #include "base/units.h"
 #include "tools/common/ask_agent.h"
 #include "tools/common/capabilities.h"
+#include "tools/common/next_option.h"
 #include "ccshimd.h"
 #include "auth.h"
 #include "derive.h"
@@ -223,7 +223,7 @@ static int parse_options(struct ccshimd *d, int argc, char **argv)
 {
 	int option;
 
-	while ((option = getopt_long(argc, argv, "hV", options, NULL)) >= 0)
+	while ((option = next_option(argc, argv, "hV", options, NULL)) >= 0)
 		if (parse_option(d, option))
 			return -1;
 	if (optind == argc)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "options.h"
 
-#include <getopt.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 #include "fabric/headroom.h"
 #include "error.h"
 #include "output.h"
+#include "tools/common/next_option.h"
 
 /* The option that is parsed. */
 static const char *name;
@@ -417,7 +417,7 @@ void options_parse(struct options *o, int argc, char **argv)
 		known[2 + i] = (struct option){ rows[i].name, rows[i].kind != SET, 0, FIRST_ROW + (int)i };
 	set_defaults(o);
 	optind = 0;
-	for (int c; (c = getopt_long(argc, argv, "qh", known, NULL)) != -1;)
+	for (int c; (c = next_option(argc, argv, "qh", known, NULL)) != -1;)
 		switch (c) {
 		case 'q': o->quiet = true; break;
 		case 'h': output_help(options_usage);

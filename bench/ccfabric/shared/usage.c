@@ -6,6 +6,7 @@ const char options_usage[] =
 	"usage: ccfabric run [OPTION]...\n"
 	"       ccfabric scenario NAME [OPTION]...   algorithms beside no control\n"
 	"       ccfabric matrix [OPTION]...   traffic models, with verdicts\n"
+	"       ccfabric --version\n"
 	"\n"
 	"Simulates a fabric packet by packet: flows that ccshim's algorithms control,\n"
 	"switches with shared buffers, marks and PFC. One seed gives one result.\n"

@@ -3,13 +3,13 @@
 #include "doctor.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "tools/ccshim/shared/ccshim.h"
+#include "tools/common/next_option.h"
 #include "tools/common/seconds.h"
 
 enum { OPT_JSON = 256, OPT_PRIORITY, OPT_ROOT };
@@ -139,7 +139,7 @@ int cmd_doctor(int argc, char **argv)
 	int c;
 
 	argv[0] = (char *)"ccshim doctor"; /* the prefix of getopt's messages */
-	while ((c = getopt_long(argc, argv, "i:h", options, NULL)) != -1) {
+	while ((c = next_option(argc, argv, "i:h", options, NULL)) != -1) {
 		switch (c) {
 		case 'h': return print_help();
 		case 'i': ok &= tool_parse_number("doctor", "-i", optarg, 0.1, 86400, &d.interval_s); break;

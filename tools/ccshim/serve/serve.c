@@ -2,12 +2,12 @@
 /* ccshim serve: its command line. */
 #include "serve.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/ccshim/stat/stat.h"
+#include "tools/common/next_option.h"
 
 enum { OPT_PORT = 256, OPT_ADDRESS, OPT_CONTROL, OPT_METRICS, PORT = 8470 };
 
@@ -78,7 +78,7 @@ static int read_options(struct serve *s, int argc, char **argv)
 	bool ok = true;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+	while ((c = next_option(argc, argv, "h", options, NULL)) != -1) {
 		switch (c) {
 		case 'h': print_help(); return flush_output() + 1;
 		case OPT_PORT: ok &= tool_parse_count("serve", "--port", optarg, 0, 65535, &port); break;

@@ -4,7 +4,6 @@
 #include "namespaces.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #include "base/suggest.h"
 #include "base/units.h"
 #include "tools/ccshim/shared/ccshim.h"
+#include "tools/common/next_option.h"
 #include "tools/common/seconds.h"
 
 enum {
@@ -321,7 +321,7 @@ int cmd_stat(int argc, char **argv)
 	int c, status = 0;
 
 	argv[0] = (char *)"ccshim stat";
-	while (!status && (c = getopt_long(argc, argv, "p:i:n:h", options, NULL)) != -1) {
+	while (!status && (c = next_option(argc, argv, "p:i:n:h", options, NULL)) != -1) {
 		if (c == 'h')
 			return print_help();
 		status = parse_option(&rq, c);

@@ -2,13 +2,13 @@
 /* ccshim top: its command line, and reading, drawing and handling keys repeatedly. */
 #include "top.h"
 
-#include <getopt.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/suggest.h"
 #include "tools/ccshim/shared/ccshim.h"
+#include "tools/common/next_option.h"
 #include "tools/common/terminal.h"
 #include "tools/common/seconds.h"
 
@@ -220,7 +220,7 @@ int cmd_top(int argc, char **argv)
 	int c;
 
 	argv[0] = (char *)"ccshim top"; /* the prefix of getopt's messages */
-	while ((c = getopt_long(argc, argv, "i:n:h", options, NULL)) != -1) {
+	while ((c = next_option(argc, argv, "i:n:h", options, NULL)) != -1) {
 		switch (c) {
 		case 'h': return print_help();
 		case 'i': ok &= tool_parse_number("top", "-i", optarg, 0.01, 3600, &rq.view.interval_s); break;
