@@ -198,6 +198,8 @@ bench_libfabric_sim_la_SOURCES = \
 	bench/ccfabric/presets.h \
 	bench/ccfabric/run.c \
 	bench/ccfabric/run.h \
+	bench/ccfabric/published.c \
+	bench/ccfabric/published.h \
 	bench/ccfabric/shared/error.c \
 	bench/ccfabric/shared/error.h \
 	bench/ccfabric/shared/options.c \

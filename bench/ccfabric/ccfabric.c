@@ -22,7 +22,7 @@ static void show_progress(uint64_t now, unsigned done, unsigned flows)
 
 static void print_all(const struct options *o, const struct fab_result *r, struct fab_cost cost)
 {
-	const struct fab_outcome outcome = { &o->conf, r, cost };
+	const struct fab_outcome outcome = { o, &o->conf, r, cost };
 
 	if (!o->json || strcmp(o->json, "-") != 0)
 		fab_print(&outcome, stdout);

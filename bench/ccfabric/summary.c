@@ -8,6 +8,7 @@
 #include "base/document.h"
 #include "base/json.h"
 #include "bench/sim/core/memory.h"
+#include "published.h"
 #include "tools/common/human.h"
 
 enum { BUSIEST = 8 };
@@ -154,6 +155,7 @@ bool fab_write_json(const void *outcome, FILE *f)
 	const struct fab_outcome *o = outcome;
 	const struct fab_conf *conf = o->conf;
 	const struct fab_result *r = o->result;
+	struct fab_differences d;
 	struct ccs_json j;
 
 	ccs_json_start(&j, f);
@@ -168,6 +170,11 @@ bool fab_write_json(const void *outcome, FILE *f)
 		write_port(&j, conf->topology, i, &r->port[i]);
 	ccs_json_end(&j);
 	write_totals(&j, r);
+	ccs_json_array(&j, "not_as_published");
+	fab_find_differences(o->options, &d);
+	for (unsigned i = 0; i < d.n; i++)
+		ccs_json_str(&j, NULL, d.sentence[i]);
+	ccs_json_end(&j);
 	ccs_json_num(&j, "virtual_us", (double)(r->end - r->begin) / FAB_PS_PER_US);
 	ccs_json_uint(&j, "events", r->events);
 	ccs_json_uint(&j, "packet_hops", r->hops);
@@ -299,6 +306,7 @@ void fab_print(const struct fab_outcome *o, FILE *f)
 	const struct fab_conf *conf = o->conf;
 	const struct fab_result *r = o->result;
 	char virtual[24], headroom[24];
+	struct fab_differences d;
 
 	print_flows(conf, r, f);
 	print_operations(r, f);
@@ -312,6 +320,9 @@ void fab_print(const struct fab_outcome *o, FILE *f)
 	if (r->deadlock_at != UINT64_MAX)
 		fprintf(f, "A deadlock was seen after %s; in the end %u ports are in one.\n",
 			human_us(us_from(r, r->deadlock_at), virtual, sizeof(virtual)), r->deadlocked);
+	fab_find_differences(o->options, &d);
+	for (unsigned i = 0; i < d.n; i++)
+		fprintf(f, "Not as published: %s.\n", d.sentence[i]);
 	fprintf(f, "%s simulated in %.2f s of CPU: %.1f M events/s, %.1f M packet-hops/s\n",
 		human_us((double)(r->end - r->begin) / FAB_PS_PER_US, virtual, sizeof(virtual)),
 		o->cost.cpu_s, (double)r->events / o->cost.cpu_s / 1e6,

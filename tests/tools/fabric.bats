@@ -215,9 +215,9 @@ alone() {
 		--topology triangle --flows along --routes through|through:1: node 1 is a host, which forwards nothing
 		--flows short|short:3: a flow is missing: SOURCE DESTINATION PRIORITY PORT BYTES SECONDS
 		--flows headless|headless:1: '2' is a word too many; the line is: the number of flows, before a line for each: SOURCE
-		--flows many|many:3: the file goes on after the flows that its first line counts
-		--flows apart|apart:4: the file goes on after the flows that its first line counts
-		--flows text|text:3: the file goes on after the flows that its first line counts
+		--flows many|many:3: the file has a line after the flows that its first line counts
+		--flows apart|apart:4: the file has a line after the flows that its first line counts
+		--flows text|text:3: the file has a line after the flows that its first line counts
 		--flows wide|wide:2: '7' is a word too many; the line is: SOURCE DESTINATION
 		--flows narrow|narrow:2: '' is not the time of the flow's start in seconds
 		--flows negative|negative:2: '-1' is not a node, a whole number below 65536
@@ -231,7 +231,7 @@ alone() {
 		--topology switches|switches:2: '1' is a word too many; the line is: the switches that the first line counts
 		--topology twice|twice:2: switch 2 is named twice
 		--topology link|link:3: '0' is a word too many; the line is: NODE NODE RATE DELAY ERRORS
-		--topology links|links:4: the file goes on after the links that its first line counts
+		--topology links|links:4: the file has a line after the links that its first line counts
 		--flows self|self:2: the flow's source is its destination
 		--flows priority|priority:2: '9' is not a priority, a whole number below 8
 		--routes routes|routes:1: 'over' is not 'via'
@@ -321,4 +321,40 @@ alone() {
 		sleep 0.1
 	done
 	return 1
+}
+
+# differs CC WORDS...: the run of this algorithm states exactly these differences, in table and JSON.
+differs() {
+	local cc=$1 n
+	shift
+	n=$#
+	# shellcheck disable=SC2086 # words
+	fabric --topology star:3@100g --flows incast:2,64k --cc $cc
+	[ "$(value '.not_as_published | length')" -eq $n ] || { value .not_as_published; return 1; }
+	[ "$(grep -c '^Not as published: ' out.txt || true)" -eq $n ]
+	for words; do
+		value '.not_as_published[]' | grep -F -- "$words"
+		grep "^Not as published: " out.txt | grep -qF -- "$words"
+	done
+}
+
+@test "a published algorithm states what is not as published" {
+	frames="buffers, frames and acknowledgements are not the HPCC simulator's, --like ns3"
+	marks="dcqcn: marks are not the paper's, --ecn 5k:200k:1%@40g"
+	differs none
+	differs auto
+	differs dctcp
+	differs dcqcn "dcqcn: variant ccshim is ccshim's; paper, ns3rdma and mlx are published" "$marks" "$frames"
+	differs dcqcn:variant=paper "$marks" "$frames"
+	differs "dcqcn:variant=paper --ecn 5k:200k:1%@40g" "$frames"
+	differs dcqcn:variant=mlx "dcqcn: parameters of variant mlx are derived" \
+		"dcqcn: marks return as CNPs, at most one in 50 us" "$frames"
+	differs hpcc "hpcc: variant ccshim is ccshim's; paper and ns3 are published" "$frames"
+	differs hpcc:variant=ns3 "hpcc: parameters of variant ns3 are derived" "$frames"
+	differs timely "timely: variant scaled is ccshim's" "$frames"
+	differs hpcc:variant=ns3,min_rate=1g "$frames"
+	differs "hpcc:variant=ns3,min_rate=1g --like ns3"
+	differs "timely:variant=ns3,min_rate=1g --like ns3"
+	differs "dcqcn:variant=mlx,min_rate=1g --like ns3"
+	differs "none --priority-cc 3=timely" "timely: variant scaled is ccshim's" "$frames"
 }

@@ -155,5 +155,5 @@ bool words_end_file(struct words *w, const char *what)
 		return !w->refused;
 	if (w->number > last + 1 && !strchr("+-.0123456789", *w->at))
 		return true;
-	return words_refuse(w, "the file goes on after %s", what);
+	return words_refuse(w, "the file has a line after %s", what);
 }

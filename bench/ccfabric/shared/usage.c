@@ -6,7 +6,6 @@ const char options_usage[] =
 	"usage: ccfabric run [OPTION]...\n"
 	"       ccfabric scenario NAME [OPTION]...   algorithms beside no control\n"
 	"       ccfabric matrix [OPTION]...   traffic models, with verdicts\n"
-	"       ccfabric --version\n"
 	"\n"
 	"Simulates a fabric packet by packet: flows that ccshim's algorithms control,\n"
 	"switches with shared buffers, marks and PFC. One seed gives one result.\n"
@@ -99,4 +98,5 @@ const char options_usage[] =
 	"  --warmup TIME     after the first start, not counted in ports' figures (0)\n"
 	"  --seed N          of all that is random (1)\n"
 	"  --out_json FILE   all flows and ports; - is standard output, without the table\n"
-	"  -q, --quiet       no progress\n";
+	"  -q, --quiet       no progress\n"
+	"  --version         print the version\n";
