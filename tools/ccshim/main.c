@@ -24,6 +24,7 @@ static const struct command {
 	{ "set", cmd_set, "change settings of a running process" },
 	{ "plot", cmd_plot, "draw a picture of a recorded trace" },
 	{ "plan", cmd_plan, "compute switch settings: headroom, buffers, marking, queues" },
+	{ "lab", cmd_lab, "run a command among virtual RDMA hosts on this machine" },
 	{ "debug", cmd_debug, "collect information for a bug report" },
 };
 
