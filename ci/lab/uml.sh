@@ -240,7 +240,7 @@ uml_clock_address() {
 uml_find_seed() {
   local dir
   dir=$cache/seed-$(short_hash <"$parts/seed.c")
-  need gcc:gcc
+  [[ -d $dir ]] || need gcc:gcc
   once "$dir" uml_build_seed "$dir"
   seed_so=$dir/seed.so
 }
