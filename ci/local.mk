@@ -23,14 +23,13 @@ dist_labkernel_DATA = \
 	ci/lab/kernel/rxe_mlx5.c ci/lab/kernel/rxe_mlx5.h ci/lab/kernel/rxe_mlx5_queue.c
 labexecdir = $(labdir)
 labexec_DATA = ci/lab/seed.so
-ci/lab/seed.so: ci/lab/seed.c
-	$(AM_V_GEN)$(MKDIR_P) ci/lab && \
-		$(CC) -O2 -Wall -Wextra -shared -fPIC -o $@ $(top_srcdir)/ci/lab/seed.c
+$(labexec_DATA): %.so: $(top_srcdir)/%.c
+	$(AM_V_GEN)$(MKDIR_P) ci/lab && $(CC) -O2 -Wall -Wextra -shared -fPIC -o $@ $(top_srcdir)/$*.c
 # In the build tree the lab is a link beside ccshim.
 all-local: tools/ccshim/lab
 tools/ccshim/lab:
 	$(AM_V_GEN)$(MKDIR_P) tools/ccshim && $(LN_S) -f '$(abs_top_srcdir)/ci/lab' $@
-CLEANFILES += ci/lab/seed.so tools/ccshim/lab
+CLEANFILES += $(labexec_DATA) tools/ccshim/lab
 
 EXTRA_DIST += ccshim.spec ci/packages.sh
 EXTRA_DIST += ci/setup.sh

@@ -20,15 +20,25 @@ fail() { say "$*"; exit "$LAB_FAILED"; }
 # An option is wrong.
 usage_error() { say "$* (see --help)"; exit "$LAB_USAGE"; }
 
-# need PROGRAM:PACKAGE…: name all that are missing at once, with Debian's and Ubuntu's packages.
+# need PROGRAM:PACKAGE…: name all that are missing at once, with Debian's and Ubuntu's packages, or
+# install these (--install). A PROGRAM with a slash is a file or a pattern.
 need() {
-  local pair programs='' packages=''
+  local pair programs='' packages=()
   for pair; do
-    ! command -v "${pair%:*}" >/dev/null || continue
+    ! present "${pair%:*}" || continue
     programs+=${programs:+, }${pair%:*}
-    [[ " $packages " == *" ${pair#*:} "* ]] || packages+=" ${pair#*:}"
+    [[ " ${packages[*]} " == *" ${pair#*:} "* ]] || packages+=("${pair#*:}")
   done
-  [[ -z $programs ]] || fail "missing: $programs. On Debian and Ubuntu: apt-get install$packages"
+  ((${#packages[@]})) || return 0
+  [[ -n $install ]] ||
+    fail "missing: $programs. On Debian and Ubuntu: apt-get install ${packages[*]} (or --install)"
+  say "apt-get install ${packages[*]}"
+  DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends -o Dpkg::Use-Pty=0 install \
+    "${packages[@]}" >&2 </dev/null || fail "cannot install ${packages[*]}"
+}
+
+present() {
+  if [[ $1 == */* ]]; then compgen -G "$1" >/dev/null; else command -v "$1" >/dev/null; fi
 }
 
 need_root() {

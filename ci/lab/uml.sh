@@ -5,18 +5,21 @@
 # real rxe driver, the host's own tree as its root.
 
 uml_dir=''      # linux, clock (address of its virtual clock), config, a file for each provider
-seed_so=''
+seed_dir=''     # seed.so
 uml_memory=''   # directory of the file that is the guest's memory; empty: /dev/shm
 uml_fixed=()    # programs get fixed addresses by it
 
 engine_prepare() {
-  uml_check_host
+  [[ -n $prepare ]] || uml_check_host
+  if [[ -n $install ]]; then
+    apt-get -qq update >&2 || say "apt-get update failed: trying with the lists that are there"
+  fi
   uml_find_kernel
+  need "${UML_RUN[@]}"
   [[ -e $uml_dir/$provider ]] || fail "--provider $provider: the kernel in $uml_dir has another" \
     "rxe than 6.12; apt-get install linux-source-6.12, or use --source"
-  seed_so=$parts/seed.so
-  [[ -e $seed_so ]] || uml_find_seed
-  need "${UML_RUN[@]}"
+  seed_dir=$parts
+  [[ -e $seed_dir/seed.so ]] || uml_find_preloads
 }
 
 # User-Mode Linux is a tracer of the guest's programs, and executes its memory's file. Containers
@@ -69,6 +72,7 @@ uml_find_kernel() {
   if [[ -z $file ]] || ! type -P gcc ld "$(uml_unpacker "$file")" >/dev/null; then
     [[ -n $source ]] || ! uml_ready "$cache" "$recipe" || return 0
     uml_build_needs "$file"
+    [[ -n $file ]] || file=$(uml_source)
   fi
   version=$(uml_version "$file") || exit
   uml_dir=$cache/uml-$version-$recipe-$(uml_compiler)
@@ -135,8 +139,10 @@ uml_version() {
 # -- building ----------------------------------------------------------------
 
 # The programs that a run needs, and their packages in Debian and Ubuntu.
-readonly UML_RUN=(ip:iproute2 tc:iproute2 rdma:iproute2 setpriv:util-linux findmnt:util-linux)
+readonly UML_RUN=(ip:iproute2 tc:iproute2 rdma:iproute2 setpriv:util-linux findmnt:util-linux
+  "/usr/lib/*/libibverbs/librxe*:ibverbs-providers")
 
+# uml_build_needs SOURCE: the programs that compile it, and a source if it is empty.
 uml_build_needs() {
   local unpacker=xz package=''
   if [[ -n $1 ]]; then
@@ -144,9 +150,9 @@ uml_build_needs() {
   else
     package=$(uml_source_package)
   fi
-  need "${UML_RUN[@]}" gcc:gcc make:make flex:flex bison:bison bc:bc perl:perl patch:patch \
-    ld:binutils "$unpacker:${unpacker/%xz/xz-utils}" \
-    ${package:+"the source of Linux (or --source):$package"}
+  need "${UML_RUN[@]}" gcc:gcc /usr/include/stdio.h:libc6-dev make:make flex:flex bison:bison bc:bc perl:perl \
+    patch:patch ld:binutils "$unpacker:${unpacker/%xz/xz-utils}" \
+    ${package:+"/usr/src/linux-source-*:$package"}
 }
 
 # Debian 12 has 6.12 in its security suite; Ubuntu's is of another version.
@@ -237,22 +243,23 @@ uml_clock_address() {
   nm "$1" | awk '$3 == "time_travel_time" { print "0x" $1 }'
 }
 
-uml_find_seed() {
-  local dir
-  dir=$cache/seed-$(short_hash <"$parts/seed.c")
-  [[ -d $dir ]] || need gcc:gcc
-  once "$dir" uml_build_seed "$dir"
-  seed_so=$dir/seed.so
+# What guests' programs and the kernel preload: installed with the lab, otherwise compiled.
+uml_find_preloads() {
+  seed_dir=$cache/preload-$(cat "$parts"/*.c | short_hash)
+  [[ -d $seed_dir ]] || need gcc:gcc "/usr/include/stdio.h:libc6-dev"
+  once "$seed_dir" uml_build_preloads
 }
 
-uml_build_seed() {
-  local build
+uml_build_preloads() {
+  local build file
   build=$(mktemp -d "$cache/build.XXXXXX")
   scratch+=("$build")
   mkdir "$build/done"
-  gcc -O2 -Wall -Wextra -shared -fPIC -o "$build/done/seed.so" "$parts/seed.c" ||
-    fail "cannot build lab/seed.c"
-  mv -T "$build/done" "$1"
+  for file in "$parts"/*.c; do
+    gcc -O2 -Wall -Wextra -shared -fPIC -o "$build/done/$(basename "$file" .c).so" "$file" ||
+      fail "cannot compile $file"
+  done
+  mv -T "$build/done" "$seed_dir"
   rm -rf -- "$build"
 }
 
@@ -273,7 +280,7 @@ engine_start() {
   # host's counter that programs read.
   [[ $time == virtual ]] || cat /proc/cpuinfo >"$work/cpuinfo"
   session env -i -C "$work" PATH=/usr/bin:/bin \
-    LD_PRELOAD="$seed_so" LAB_SEED="$seed" TMPDIR="$uml_memory" \
+    LD_PRELOAD="$seed_dir/seed.so" LAB_SEED="$seed" TMPDIR="$uml_memory" \
     "${uml_fixed[@]}" "$uml_dir/linux" mem=2G umid=lab uml_dir=uml \
     root=none rootfstype=hostfs rootflags=/ ro norandmaps \
     con=null con0=null,fd:1 quiet loglevel=4 log_buf_len=4M "${mode[@]}" \

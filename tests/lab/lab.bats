@@ -569,10 +569,10 @@ lacking() {
 }
 
 @test "all missing programs are named at once, with their packages" {
-  lacking ip rdma flex bc
+  lacking ip rdma gcc flex bc
   CCSHIM_LAB_CACHE=$scratch/cache uml -- true
   expect 125
-  [[ $(stderr) == "lab: missing: ip, rdma, flex, bc. On Debian and Ubuntu: apt-get install iproute2 flex bc" ]]
+  [[ $(stderr) == "lab: missing: ip, rdma, gcc, flex, bc. On Debian and Ubuntu: apt-get install iproute2 gcc flex bc"* ]]
 }
 
 @test "a kernel in the cache needs neither source nor compiler, and no other name or time matters" {
