@@ -34,7 +34,7 @@ base() {
     mkdir -p "$roots"
     rm -rf "$dir.new"
     mapfile -t proxy < <(apt-config dump | grep -iE '^Acquire::https?::Proxy ')
-    mmdebstrap --variant=minbase --include="$(IFS=,; echo "$*")" "${proxy[@]/#/--aptopt=}" \
+    mmdebstrap --variant=minbase ${*:+--include="$(IFS=,; echo "$*")"} "${proxy[@]/#/--aptopt=}" \
       "$suite" "$dir.new" "$site" >"$dir.log" 2>&1 || {
       cat "$dir.log" >&2
       # To be offline is no failure of what is checked; anything else is.
@@ -199,7 +199,36 @@ check_fresh() {
     $commands --places debian README.md
     make -C /root/ccshim/out/mine -s check TESTS= >/dev/null
     $commands'
+  bare_recipes "$work/bare" "$suite"
   rm -rf "$work"
+}
+
+# bare_recipes DIR SUITE: the commands of the action, GitLab's template and the Containerfile in a Debian
+# without packages, where the cache has a kernel.
+bare_recipes() {
+  local root=$1 kind
+  fresh "$root" "$2"
+  sources_list "$2" >"$root/etc/apt/sources.list"
+  release "$root/root/ccshim"
+  git -C "$root/root/ccshim" init -q
+  git -C "$root/root/ccshim" add -f .
+  git -C "$root/root/ccshim" -c user.name=check -c user.email=check commit -q -m release
+  mkdir "$root/root/.cache"
+  cp -r "${CCSHIM_LAB_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ccshim-lab}" "$root/root/.cache/ccshim-lab"
+  ln -s .cache/ccshim-lab "$root/root/.ccshim-lab"
+  ln -s root/.cache/ccshim-lab "$root/ccshim-lab"
+  # The template clones /ccshim, which the others use.
+  for kind in gitlab container github; do
+    "$top/tests/lab/recipes" "$top" "$kind" >"$root/root/$kind"
+    # shellcheck disable=SC2016 # in there
+    inside "$root" env CCSHIM_URL=/root/ccshim CI_PROJECT_DIR=/root bash -ec '
+      mkdir -p /dev/shm
+      mount -t tmpfs none /dev/shm
+      if [[ $0 == github ]]; then apt-get -qq update; apt-get -qq -y install sudo; fi
+      cd /root && bash "$0"' "$kind"
+    echo "ok $kind on a bare Debian"
+  done
+  rm -rf "$root"
 }
 
 # shellcheck disable=SC2016 # for rpm

@@ -34,7 +34,7 @@ need() {
     fail "missing: $programs. On Debian and Ubuntu: apt-get install ${packages[*]} (or --install)"
   say "apt-get install ${packages[*]}"
   DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends -o Dpkg::Use-Pty=0 install \
-    "${packages[@]}" >&2 </dev/null || fail "cannot install ${packages[*]}"
+    "${packages[@]}" >/dev/null </dev/null || fail "cannot install ${packages[*]}"
 }
 
 present() {

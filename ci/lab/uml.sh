@@ -12,7 +12,7 @@ uml_fixed=()    # programs get fixed addresses by it
 engine_prepare() {
   [[ -n $prepare ]] || uml_check_host
   if [[ -n $install ]]; then
-    apt-get -qq update >&2 || say "apt-get update failed: trying with the lists that are there"
+    apt-get -qq update >/dev/null || say "apt-get update failed: trying with the lists that are there"
   fi
   uml_find_kernel
   need "${UML_RUN[@]}"
