@@ -90,7 +90,10 @@ run_tests() {
   make -j"$jobs" "$2" VERBOSE=1 LOG_FLAGS="$time_limit $3" "${@:4}"
 }
 
-check_unit() { run_tests gcc check ''; }
+check_unit() {
+  configured "$builds/gcc" --enable-werror
+  run_tests gcc check '' ${tests:+"TESTS=${tests[*]}"}
+}
 
 # The programs of tests/unit, verbs, fake and fuzz.
 test_programs() {

@@ -25,7 +25,7 @@ sources_list() {
 
 # base SUITE PACKAGE…: the directory of a Debian with these packages. Not to be written to.
 base() {
-  local suite=$1 site dir proxy=()
+  local suite=$1 site dir proxy=() packages=()
   shift
   dir=$roots/$suite-$(echo "$@" | sha256sum | cut -c 1-12)
   if [[ ! -d $dir ]]; then
@@ -34,7 +34,8 @@ base() {
     mkdir -p "$roots"
     rm -rf "$dir.new"
     mapfile -t proxy < <(apt-config dump | grep -iE '^Acquire::https?::Proxy ')
-    mmdebstrap --variant=minbase ${*:+--include="$(IFS=,; echo "$*")"} "${proxy[@]/#/--aptopt=}" \
+    [[ $# -eq 0 ]] || packages=(--include="$(IFS=,; echo "$*")")
+    mmdebstrap --variant=minbase "${packages[@]}" "${proxy[@]/#/--aptopt=}" \
       "$suite" "$dir.new" "$site" >"$dir.log" 2>&1 || {
       cat "$dir.log" >&2
       # To be offline is no failure of what is checked; anything else is.
