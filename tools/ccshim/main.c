@@ -64,7 +64,8 @@ static int dispatch(int argc, char **argv)
 	if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)
 		return print_help();
 	if (strcmp(word, "-V") == 0 || strcmp(word, "--version") == 0) {
-		printf("ccshim %s\n", PACKAGE_VERSION);
+		printf("ccshim %s\n%s\nReport bugs to %s\n", PACKAGE_VERSION, PACKAGE_URL,
+		       PACKAGE_BUGREPORT);
 		return EXIT_OK;
 	}
 	FOR_EACH_COMMAND(c)
