@@ -43,6 +43,7 @@ EXTRA_DIST += action.yml ci/Containerfile ci/gitlab.yml
 EXTRA_DIST += tests/lab/qemu.bats
 
 EXTRA_DIST += debian/ccshim-bench-mpi.install debian/ccshim-bench-mpi.links debian/ccshim-bench.install debian/ccshim-lab.install debian/ccshim-lab-kernel.install \
+	debian/ccshim-lab.lintian-overrides debian/ccshim-lab-kernel.lintian-overrides \
 	debian/ccshim-slurm.install debian/ccshim-utils.install \
 	debian/ccshim-utils.lintian-overrides debian/ccshimd.install debian/ccshimd.postinst \
 	debian/changelog debian/control debian/copyright debian/libccshim-dev.install \
