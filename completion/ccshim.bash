@@ -172,6 +172,20 @@ _ccshim_serve() {
 	COMPREPLY=($(compgen -W "-h --help --port --address --control --metrics" -- "$word"))
 }
 
+_ccshim_lab() {
+	local word=${COMP_WORDS[COMP_CWORD]}
+	case ${COMP_WORDS[COMP_CWORD - 1]} in
+	--engine) COMPREPLY=($(compgen -W "auto native uml qemu" -- "$word")); return ;;
+	--provider) COMPREPLY=($(compgen -W "rxe mlx5 irdma" -- "$word")); return ;;
+	--time) COMPREPLY=($(compgen -W "virtual real" -- "$word")); return ;;
+	--out | --build | --root | --source) COMPREPLY=($(compgen -f -- "$word")); return ;;
+	--) COMPREPLY=($(compgen -c -- "$word")); return ;;
+	--hosts | --rate | --nic | --queue | --ecn | --delay | --mtu | --seed | --timeout | --spin) return ;;
+	esac
+	COMPREPLY=($(compgen -W "-h --help --engine --provider --time --hosts --rate --nic --queue --ecn --priority
+		--trunk --delay --mtu --seed --out --build --root --timeout --spin --prepare --source --install" -- "$word"))
+}
+
 _ccshim_doctor() {
 	local word=${COMP_WORDS[COMP_CWORD]}
 	case ${COMP_WORDS[COMP_CWORD - 1]} in
@@ -201,7 +215,7 @@ _ccshim_set() {
 _ccshim() {
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		COMPREPLY=($(compgen -W "run check doctor info stat set top serve replay plot plan debug -h --version" -- "${COMP_WORDS[1]}"))
+		COMPREPLY=($(compgen -W "run check doctor info stat set top serve replay plot plan lab debug -h --version" -- "${COMP_WORDS[1]}"))
 		return
 	fi
 	case ${COMP_WORDS[1]} in
@@ -216,6 +230,7 @@ _ccshim() {
 	replay) _ccshim_replay ;;
 	plot) _ccshim_plot ;;
 	plan) _ccshim_plan ;;
+	lab) _ccshim_lab ;;
 	debug) _ccshim_debug ;;
 	esac
 }

@@ -342,7 +342,7 @@ line() {
 	export CCSHIM_AGENT_THREAD=y
 	line ok "no agent runs at $socket: the command's process will run one in a thread"
 	# By default no process in a container is one; on a host with ccshimd installed none at all.
-	if unshare -p true 2> /dev/null; then
+	if unshare -pf --mount-proc true 2> /dev/null; then
 		CCSHIM_AGENT_THREAD=auto run2 unshare -pf --mount-proc env CCSHIM_CC=dcqcn \
 			CCSHIM_AGENT="$socket" "$ccshim" check
 		grep -E "^warn +agent +no agent runs" <<< "$output"

@@ -183,6 +183,22 @@ promises() { sed -n "/^## $1/,/^## /p" "$top_srcdir/tests/security.md" | grep '^
 	[[ $help == *"vulnerabilities in private${contact:+ to }${contact:-: this build has no address}"* ]]
 }
 
+@test "version, home page and address for bugs are the same everywhere" {
+	IFS='|' read -r version bugs url < <(sed -nE \
+		's/^AC_INIT\(\[ccshim\], \[(.*)\], \[(.*)\], \[ccshim\], \[(.*)\]\)$/\1|\2|\3/p' "$top_srcdir/configure.ac")
+	diff <("$ccshim" --version) <(printf '%s\n' "ccshim $version" "$url" "Report bugs to $bugs")
+	cd "$top_srcdir"
+	for file in README.md SECURITY.md docs/man/ccshim.1 debian/control debian/changelog; do
+		grep -qF "$bugs" "$file" || { echo "$file: no $bugs"; false; }
+	done
+	grep -qF "$url." README.md
+	grep -qxF ".Lk $url ." docs/man/ccshim.1
+	grep -qxF "Homepage: $url" debian/control
+	[[ $(head -n 1 debian/changelog) == "ccshim ($version-"* ]]
+	# A real address leaves no placeholder.
+	[[ $bugs == *.invalid ]] || ! grep -rlF .invalid README.md SECURITY.md debian docs/man ccshim.spec.in
+}
+
 @test "the parser of messages calls no allocator" {
 	find "$top_builddir/libshim/feedback" -name 'libccs_core_la-wire.o' -o -name 'libccs_core_la-record.o' |
 		xargs nm -u > undefined

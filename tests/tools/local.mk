@@ -3,6 +3,7 @@
 tools_scripts = \
 	tests/tools/adapt.bats \
 	tests/tools/agent.bats \
+	tests/tools/build.bats \
 	tests/tools/ccbench.bats \
 	tests/tools/ccshimd.bats \
 	tests/tools/check.bats \

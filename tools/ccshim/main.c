@@ -24,6 +24,7 @@ static const struct command {
 	{ "set", cmd_set, "change settings of a running process" },
 	{ "plot", cmd_plot, "draw a picture of a recorded trace" },
 	{ "plan", cmd_plan, "compute switch settings: headroom, buffers, marking, queues" },
+	{ "lab", cmd_lab, "run a command among virtual RDMA hosts on this machine" },
 	{ "debug", cmd_debug, "collect information for a bug report" },
 };
 
@@ -65,7 +66,8 @@ static int dispatch(int argc, char **argv)
 	if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)
 		return print_help();
 	if (strcmp(word, "-V") == 0 || strcmp(word, "--version") == 0) {
-		printf("ccshim %s\n", PACKAGE_VERSION);
+		printf("ccshim %s\n%s\nReport bugs to %s\n", PACKAGE_VERSION, PACKAGE_URL,
+		       PACKAGE_BUGREPORT);
 		return EXIT_OK;
 	}
 	FOR_EACH_COMMAND(c)

@@ -27,6 +27,7 @@ int cmd_set(int argc, char **argv);
 int cmd_plot(int argc, char **argv);
 int cmd_plan(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
+int cmd_lab(int argc, char **argv);
 int cmd_debug(int argc, char **argv);
 
 /* Print "ccshim CMD: text" to stderr. */
