@@ -138,6 +138,7 @@ struct ccs_flow {
 	bool growable : 1;               /* queue.seg_limit is less than the device's queue */
 	bool followed : 1;               /* the algorithm or a sink wants an event per segment */
 	bool withholds : 1;              /* queue.withheld is not 0 */
+	bool signals_all : 1;            /* each segment asks for a completion */
 	uint8_t untimed;                 /* segments since the last timed segment, up to 255 */
 	uint32_t timed;                  /* timed segments in flight */
 	uint64_t unsignalled_bytes;

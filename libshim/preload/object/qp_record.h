@@ -67,7 +67,7 @@ struct qp_failure {
 struct qp_attr {
 	struct ibv_qp_cap cap;           /* as returned to the application */
 	struct parent_domain *domain;    /* NULL: not in a parent domain */
-	uint8_t port;
+	uint8_t port, retry_cnt;
 	uint8_t class_given, class_sent; /* traffic class: the application's, the device's */
 };
 
@@ -91,11 +91,12 @@ struct qp {
 	bool has_feedback : 1;           /* feedback.slot is set */
 	bool resumed : 1;                /* in RTS, since the application posted last */
 	bool early : 1;                  /* not in RTS since it was created or reset */
-	bool special : 1;                /* posts are system calls, or batches of ibv_wr_* */
+	bool special : 1;                /* posts are system calls, or batches of ibv_wr_*, or impaired */
 	bool counted : 1;                /* in shadow->busy */
-	bool may_split : 1;              /* created with entries for segments */
+	bool impaired : 1;               /* by the option `impair` */
 	struct qp_events events;
 	bool sq_sig_all : 1;
+	bool may_split : 1;              /* created with entries for segments */
 	bool timed;                      /* counted in cq->timed */
 	bool dead;
 	bool split_imm;                  /* of its policy */
@@ -113,6 +114,7 @@ struct qp {
 	struct ibv_send_wr *copy;        /* memory for deferred WRs (wr.h); NULL: not allocated */
 	const struct ccs_policy *policy; /* in force */
 	struct qp_peer peer;
+	struct impairment *impair;       /* NULL: never impaired (datapath/impair.h) */
 	struct qp *prev, *next;          /* list of all live QPs, for reports */
 	struct {
 		uint32_t end;            /* number after the last segment that the gate held back */

@@ -8,6 +8,7 @@
 #include "preload/control/policy.h"
 #include "preload/control/qp_feedback.h"
 #include "preload/datapath/emit.h"
+#include "preload/datapath/impair.h"
 #include "preload/datapath/qp.h"
 #include "preload/object/clock.h"
 #include "preload/object/shim.h"
@@ -60,6 +61,7 @@ void ccs_qp_apply_policy(struct qp *qp, const struct ccs_policy *policy, uint64_
 	ccs_qp_flow_config(qp, known ? qp->flow.cc.path.line_rate
 				 : ccs_context_line_rate(qp->ctx, qp->attr.port, given), &conf);
 	ccs_flow_configure(&qp->flow, &conf, ccs_qp_feedback_algorithm(qp), now_ns);
+	ccs_impair_configure(qp);
 	while (qp->flow.growable && !conf.enforce && ccs_qp_add_entries(qp))
 		;
 }

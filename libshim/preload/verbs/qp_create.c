@@ -7,7 +7,7 @@
 #include "preload/control/policy.h"
 #include "preload/control/qp_feedback.h"
 #include "preload/cq/cq.h"
-#include "preload/datapath/qp.h"
+#include "preload/datapath/impair.h"
 #include "preload/object/clock.h"
 #include "preload/object/parent_domain.h"
 #include "preload/object/ptrmap.h"
@@ -179,6 +179,7 @@ static struct qp *make_record(struct ibv_qp *real, const struct request *rq, str
 		return NULL;
 	}
 	qp->flow.reuses_silently = cq->ctx->provider->reuses_silently;
+	ccs_impair_configure(qp);
 	ccs_wr_batch_update_space(qp);
 	ccs_qp_ex_install(qp);
 	ccs_qp_set_send_cq(qp, true);

@@ -10,8 +10,10 @@
 #include "preload/control/qp_feedback.h"
 #include "preload/control/traffic_class.h"
 #include "preload/cq/cq.h"
+#include "preload/datapath/async.h"
 #include "preload/datapath/drain.h"
 #include "preload/datapath/emit.h"
+#include "preload/datapath/impair.h"
 #include "preload/datapath/linger.h"
 #include "preload/datapath/pacer_thread.h"
 #include "preload/datapath/qp.h"
@@ -30,7 +32,8 @@
 /* Update the flow for the new state, after the device has accepted it. */
 static void enter_state(struct qp *qp, const struct ibv_qp_attr *attr)
 {
-	const bool pending = qp->state < IBV_QPS_RTS && qp->flow.seg_tail != qp->flow.seg_head;
+	const bool first = qp->state < IBV_QPS_RTS;
+	const bool pending = first && qp->flow.seg_tail != qp->flow.seg_head;
 
 	qp->state = attr->qp_state;
 	qp->early = qp->early ? qp->state != IBV_QPS_RTS : qp->state == IBV_QPS_RESET;
@@ -39,6 +42,8 @@ static void enter_state(struct qp *qp, const struct ibv_qp_attr *attr)
 		qp->peer.subject = (struct ccs_match_subject){ 0 };
 		ccs_qp_end_broken(qp);
 		ccs_flow_reset(&qp->flow);
+		if (qp->impaired)
+			ccs_impair_reset(qp);
 		break;
 	case IBV_QPS_RTS:
 		if (qp->flow.state == CCS_FLOW_SQD) {
@@ -47,6 +52,8 @@ static void enter_state(struct qp *qp, const struct ibv_qp_attr *attr)
 		}
 		qp->resumed |= pending; /* rxe begins the WQEs that it has when it gets the next one */
 		ccs_flow_untime(&qp->flow);
+		if (qp->impaired && first)
+			ccs_impair_connect(qp, ccs_now_ns());
 		break;
 	default:
 		break;
@@ -93,6 +100,8 @@ static void apply_attr(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 	/* READs above the peer's limit would stall the WQEs that follow them. */
 	if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) && attr->max_rd_atomic)
 		qp->flow.reads.max = attr->max_rd_atomic;
+	if (mask & IBV_QP_RETRY_CNT)
+		qp->attr.retry_cnt = attr->retry_cnt;
 	if (mask & IBV_QP_TIMEOUT)
 		qp->flow.rtt.loss_us = ccs_flow_loss_us(attr->timeout, ccs_tick_us());
 }
@@ -320,6 +329,7 @@ static int destroy_qp(struct qp *qp)
 		return ccs_real()->ibv_destroy_qp(qp->real);
 	}
 	ccs_linger(qp);
+	ccs_async_forget(qp->real);
 	set_dead(qp, true);
 	ccs_purge_begin(&purge, qp->real, false);
 	ccs_parent_domain_set_pd(qp, false);
