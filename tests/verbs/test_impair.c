@@ -6,7 +6,11 @@
 #include "rig.h"
 
 #include <poll.h>
+#include <pthread.h>
 #include <stdarg.h>
+#include <time.h>
+
+#include "../unit/seed.h"
 
 enum { WRS = 8, RECEIVES = 3 };
 
@@ -20,6 +24,7 @@ static const struct kind {
 	{ "invalid", IBV_WC_REM_INV_REQ_ERR },
 	{ "operation", IBV_WC_REM_OP_ERR },
 	{ "flush", 0 },
+	{ "fatal", 0 },
 };
 
 static char seen[1 << 16];
@@ -107,8 +112,11 @@ static void fail_wr(const struct kind *kind, unsigned k)
 	if (is_bare() && kind->status)
 		fake_fail_cqe(k, kind->status);
 	for (unsigned i = 0; i < WRS; i++) {
-		if (is_bare() && !kind->status && i == k)
+		if (is_bare() && !kind->status && i == k) {
 			fake_fail_qp(r.a);
+			if (strcmp(kind->name, "fatal") == 0)
+				fake_async_event(r.a, IBV_EVENT_QP_FATAL);
+		}
 		post(&r, i);
 		before += i < k && is_signalled(i);
 	}
@@ -123,29 +131,29 @@ static void fail_wr(const struct kind *kind, unsigned k)
 	rig_to_rts(&r, r.a, r.b->qp_num);
 	post(&r, 2);
 	note_completions(&r, "send after a reset", r.scq, 1);
-	note("data: %d\n", memcmp(r.src, r.dst, 16384));
+	note("data: %d\n", memcmp(r.src, r.dst, 16384) != 0);
 	rig_close(&r);
 }
 
-/* Write the transcript, or compare it with the bare device's. */
-static void end_transcript(const struct kind *kind)
+/* Write the transcript of the first process, or compare it with that. */
+static void end_transcript(bool first, const char *name)
 {
 	const char *dir = getenv("IMPAIR_OUT");
-	static char bare[sizeof(seen)];
+	static char others[sizeof(seen)];
 	const char *profile = getenv("FAKERDMA_PROFILE");
 	char path[300];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/%s.%s", dir ? dir : ".", kind->name, profile ? profile : "mlx5");
-	f = fopen(path, is_bare() ? "w" : "r");
+	snprintf(path, sizeof(path), "%s/%s.%s", dir ? dir : ".", name, profile ? profile : "mlx5");
+	f = fopen(path, first ? "w" : "r");
 	assert_non_null(f);
-	if (is_bare())
+	if (first)
 		fputs(seen, f);
 	else
-		bare[fread(bare, 1, sizeof(bare) - 1, f)] = '\0';
+		others[fread(others, 1, sizeof(others) - 1, f)] = '\0';
 	fclose(f);
-	if (!is_bare())
-		assert_string_equal(seen, bare);
+	if (!first)
+		assert_string_equal(seen, others);
 	seen[0] = '\0';
 }
 
@@ -156,8 +164,117 @@ static void a_failure_looks_like_the_devices(void **state)
 			continue;
 		for (unsigned k = 0; k < WRS; k++)
 			fail_wr(&kinds[i], k);
-		end_transcript(&kinds[i]);
+		end_transcript(is_bare(), kinds[i].name);
 	}
+}
+
+
+/* A queue pair of one thread: other threads must not change which of its WRs fails. */
+struct stream {
+	const struct rig *rig;
+	struct ibv_qp *qp;
+	struct ibv_cq *cq;
+	uint64_t seed, posted, next;     /* numbers of WRs */
+	bool due[1 << 12];               /* the WR has a completion to come */
+	char failure[64];
+};
+
+enum { STREAMS = 6, LISTS = 300 };
+
+static uint64_t random_below(struct stream *s, uint64_t n)
+{
+	s->seed = s->seed * 6364136223846793005u + 1442695040888963407u;
+	return (s->seed >> 33) % n;
+}
+
+/* Each WR has one completion, in order, except an unsignalled success. */
+static void account(struct stream *s, const struct ibv_wc *wc)
+{
+	while (!s->due[s->next] && s->next < wc->wr_id)
+		s->next++;
+	if (s->next++ != wc->wr_id || !!*s->failure != (wc->status == IBV_WC_WR_FLUSH_ERR))
+		fail_msg("completion of %llu with status %d, not of %llu, after failure '%s'",
+			 (unsigned long long)wc->wr_id, wc->status, (unsigned long long)s->next - 1,
+			 s->failure);
+	if (!wc->status || *s->failure)
+		return;
+	snprintf(s->failure, sizeof(s->failure), "%llu with status %d", (unsigned long long)wc->wr_id,
+		 wc->status);
+	for (uint64_t i = s->next; i < s->posted; i++)
+		s->due[i] = true; /* it is flushed */
+}
+
+static void drain_stream(struct stream *s)
+{
+	unsigned spins = 0;
+	struct ibv_wc wc[4];
+	int n;
+
+	while (s->next < s->posted) {
+		n = ibv_poll_cq(s->cq, 4, wc);
+		assert_true(n > 0 || rig_keep_waiting(&spins));
+		for (int i = 0; i < n; i++)
+			account(s, &wc[i]);
+	}
+}
+
+/* Post a list, whose last WR is signalled. */
+static void post_some(struct stream *s)
+{
+	const unsigned n = 1 + (unsigned)random_below(s, 8);
+	struct ibv_send_wr wr[8], *bad;
+	struct ibv_sge sge[8];
+
+	for (unsigned i = 0; i < n; i++) {
+		const uint64_t id = s->posted++;
+
+		s->due[id] = *s->failure || i + 1 == n || random_below(s, 2);
+		wr[i] = rig_wr(s->rig, &sge[i], id,
+			       random_below(s, 2) ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ,
+			       4096 * random_below(s, 8), 1 + (uint32_t)random_below(s, 20000),
+			       i + 1 == n || s->due[id] ? IBV_SEND_SIGNALED : 0);
+		wr[i].next = i + 1 < n ? &wr[i + 1] : NULL;
+	}
+	assert_int_equal(ibv_post_send(s->qp, wr, &bad), 0);
+}
+
+static void *run_stream(void *arg)
+{
+	struct stream *s = arg;
+
+	for (int i = 0; i < LISTS; i++) {
+		post_some(s);
+		if (random_below(s, 2) || s->posted - s->next > 16 || i + 1 == LISTS)
+			drain_stream(s);
+	}
+	return NULL;
+}
+
+/* The seed is fixed, and printed, so that all modes do the same. */
+static void random_failures_lose_and_repeat_no_completion(void **state)
+{
+	static struct stream s[STREAMS];
+	pthread_t thread[STREAMS];
+	uint64_t seed = strtoull(getenv("CCS_SEED"), NULL, 0);
+	struct rig r;
+
+	rig_open(&r, (struct rig_conf){ .max_send_wr = 32, .cqe = 400 });
+	for (unsigned i = 0; i < STREAMS; i++) {
+		s[i] = (struct stream){ .rig = &r, .cq = rig_cq(&r, 64), .seed = seed + i };
+		s[i].qp = rig_qp(&r, s[i].cq, s[i].cq);
+		rig_to_rts(&r, s[i].qp, r.b->qp_num);
+	}
+	for (unsigned i = 0; i < STREAMS; i++)
+		assert_int_equal(pthread_create(&thread[i], NULL, run_stream, &s[i]), 0);
+	for (unsigned i = 0; i < STREAMS; i++) {
+		assert_int_equal(pthread_join(thread[i], NULL), 0);
+		note("%u: %s of %llu\n", i, s[i].failure, (unsigned long long)s[i].posted);
+		assert_int_equal(ibv_destroy_qp(s[i].qp), 0);
+		assert_int_equal(ibv_destroy_cq(s[i].cq), 0);
+	}
+	rig_close(&r);
+	assert_non_null(strstr(seen, "status"));
+	end_transcript(strcmp(rig_mode_now->name, "random") == 0, "random");
 }
 
 #define RULES(kind) \
@@ -166,29 +283,44 @@ static void a_failure_looks_like_the_devices(void **state)
 #define OPEN "CCSHIM_CC=none", "CCSHIM_SEGMENT=1m", "CCSHIM_MAX_INFLIGHT=16m"
 #define GATED "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_MAX_INFLIGHT=4k", "CCSHIM_BASE_RTT=20us"
 
+#define RANDOM(seed) "CCSHIM_IMPAIR=seed=" seed ",delay=20us,jitter=20us,retry:.002,rnr:.001,access:1e-3"
+
 static const struct rig_mode modes[] = {
 	{ "bare", { "RIG_BARE=1" } },
 	{ "bare-rxe", { "RIG_BARE=1", "FAKERDMA_PROFILE=rxe" } },
 	{ "retry", { RULES("retry"), OPEN } },
 	{ "retry-gated", { RULES("retry"), GATED } },
+	{ "random", { RANDOM("7"), OPEN } },
+	{ "random-gated", { RANDOM("7"), GATED, "FAKERDMA_PROFILE=mlx5" } },
 	{ "retry-rxe", { RULES("retry"), OPEN, "FAKERDMA_PROFILE=rxe" } },
 	{ "rnr", { RULES("rnr"), OPEN } },
 	{ "access", { RULES("access"), OPEN } },
 	{ "invalid", { RULES("invalid"), OPEN } },
 	{ "operation", { RULES("operation"), OPEN } },
 	{ "flush", { RULES("flush"), OPEN } },
-	{ "flush-rxe", { RULES("flush"), OPEN, "FAKERDMA_PROFILE=rxe" } },
+	{ "fatal-rxe", { RULES("fatal"), OPEN, "FAKERDMA_PROFILE=rxe" } },
 };
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
+	const struct CMUnitTest compared[] = {
 		cmocka_unit_test(a_failure_looks_like_the_devices),
+	}, random[] = {
+		cmocka_unit_test(random_failures_lose_and_repeat_no_completion),
 	};
-	char dir[] = "/tmp/impair.XXXXXX";
+	const bool is_random = argc > 1 && strncmp(argv[1], "random", 6) == 0;
+	char dir[] = "/tmp/impair.XXXXXX", command[64], seed[32];
+	const bool outer = argc < 2 && !getenv("IMPAIR_OUT") && mkdtemp(dir);
+	int failed;
 
-	if (argc < 2 && !getenv("IMPAIR_OUT") && mkdtemp(dir))
+	if (outer) {
 		setenv("IMPAIR_OUT", dir, 1);
-	return rig_run_in(argc, argv, "impair", modes, sizeof(modes) / sizeof(*modes), tests,
-			  sizeof(tests) / sizeof(*tests));
+		seed_start("random failures");
+		snprintf(seed, sizeof(seed), "%llu", (unsigned long long)seed_state);
+		setenv("CCS_SEED", seed, 1);
+	}
+	failed = rig_run_in(argc, argv, "impair", modes, sizeof(modes) / sizeof(*modes),
+			    is_random ? random : compared, 1);
+	snprintf(command, sizeof(command), "rm -r %s", dir);
+	return outer && system(command) ? 1 : failed;
 }
