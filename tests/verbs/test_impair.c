@@ -277,6 +277,146 @@ static void random_failures_lose_and_repeat_no_completion(void **state)
 	end_transcript(strcmp(rig_mode_now->name, "random") == 0, "random");
 }
 
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* The time, s, from the post of n WRs of 16 KiB to their last completion. */
+static double transfer_s(struct rig *r, unsigned n)
+{
+	const double begun = now_s();
+	struct ibv_wc wc[64];
+
+	for (unsigned i = 0; i < n; i++)
+		assert_int_equal(rig_post(r, i, IBV_WR_RDMA_WRITE, i * 16384, 16384, IBV_SEND_SIGNALED),
+				 0);
+	rig_poll(r->scq, (int)n, wc);
+	for (unsigned i = 0; i < n; i++)
+		assert_true(wc[i].wr_id == i && !wc[i].status);
+	return now_s() - begun;
+}
+
+static void expect_least(double seconds, double least)
+{
+	if (seconds < least)
+		fail_msg("%g s, and not %g s or more", seconds, least);
+}
+
+/* The time is a lower bound: load can only make it longer. Connection 2. */
+static void requests_leave_after_the_delay(void **state)
+{
+	struct rig r;
+
+	rig_open(&r, (struct rig_conf){ 0 });
+	expect_least(transfer_s(&r, 8), .020);
+	rig_close(&r);
+}
+
+/* 80 Mb/s, of which 1000 bytes, and the last request, may be sent at once. Connection 4. */
+static void requests_leave_at_the_rate(void **state)
+{
+	struct rig r;
+
+	rig_open(&r, (struct rig_conf){ .max_send_wr = 64 });
+	expect_least(transfer_s(&r, 50), 8.0 * (49 * 16384 - 1000) / 80e6);
+	rig_close(&r);
+}
+
+/* Connection 6. */
+static void an_idle_queue_pair_fails_at_its_time(void **state)
+{
+	struct ibv_recv_wr recv = { .wr_id = 50 }, *bad;
+	struct rig r;
+
+	rig_open(&r, (struct rig_conf){ 0 });
+	assert_int_equal(ibv_post_recv(r.a, &recv, &bad), 0);
+	note_completions(&r, "receive", r.rcq, 1);
+	note_state("a", r.a);
+	rig_close(&r);
+	assert_string_equal(seen, "receive: 50 status 5 vendor_err 0 of a\nstate of a: 6, 6\n");
+	seen[0] = '\0';
+}
+
+static void await_event(const struct rig *r, enum ibv_event_type type)
+{
+	struct ibv_async_event event;
+
+	assert_int_equal(ibv_get_async_event(r->ctx, &event), 0);
+	assert_int_equal(event.event_type, type);
+	assert_int_equal(event.element.port_num, 1);
+	ibv_ack_async_event(&event);
+}
+
+/* After 3 requests, for 5 ms. Connection 8. */
+static void requests_wait_while_the_port_is_down(void **state)
+{
+	struct rig r;
+
+	rig_open(&r, (struct rig_conf){ 0 });
+	expect_least(transfer_s(&r, 6), .005);
+	await_event(&r, IBV_EVENT_PORT_ERR);
+	await_event(&r, IBV_EVENT_PORT_ACTIVE);
+	rig_close(&r);
+}
+
+static void post_batch(struct rig *r, unsigned n)
+{
+	struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(r->a);
+
+	ibv_wr_start(ex);
+	for (unsigned i = 0; i < n; i++) {
+		ex->wr_id = i;
+		ex->wr_flags = 0;
+		ibv_wr_rdma_write(ex, r->dmr->rkey, (uintptr_t)r->dst);
+		ibv_wr_set_sge(ex, r->smr->lkey, (uintptr_t)r->src, 64);
+	}
+	assert_int_equal(ibv_wr_complete(ex), 0);
+}
+
+/* Its requests are unsignalled; the third fails. Connection 10. */
+static void a_sleeping_application_gets_the_event(void **state)
+{
+	struct ibv_cq *cq;
+	struct ibv_wc wc[8];
+	void *context;
+	struct rig r;
+	int got = 0;
+
+	rig_open(&r, (struct rig_conf){ .channel = true, .ex = true });
+	assert_int_equal(ibv_req_notify_cq(r.scq, 0), 0);
+	post_batch(&r, 5);
+	while (got < 3) {
+		assert_int_equal(ibv_get_cq_event(r.channel, &cq, &context), 0);
+		ibv_ack_cq_events(cq, 1);
+		assert_int_equal(ibv_req_notify_cq(cq, 0), 0);
+		got += ibv_poll_cq(cq, 8 - got, wc + got);
+	}
+	assert_int_equal(got, 3);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(wc[i].wr_id, 2 + i);
+		assert_int_equal(wc[i].status, i ? IBV_WC_WR_FLUSH_ERR : IBV_WC_RETRY_EXC_ERR);
+	}
+	rig_close(&r);
+}
+
+/* From the first request on. Connection 12; the last test, as the port stays down. */
+static void a_request_fails_if_the_port_stays_down(void **state)
+{
+	struct ibv_wc wc;
+	struct rig r;
+
+	rig_open(&r, (struct rig_conf){ 0 });
+	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 64, 0), 0);
+	rig_poll(r.scq, 1, &wc);
+	assert_int_equal(wc.status, IBV_WC_RETRY_EXC_ERR);
+	await_event(&r, IBV_EVENT_PORT_ERR);
+	rig_close(&r);
+}
+
 #define RULES(kind) \
 	"CCSHIM_IMPAIR=qp=2," kind ":0,qp=5," kind ":1,qp=8," kind ":2,qp=11," kind ":3,qp=14," kind \
 	":4,qp=17," kind ":5,qp=20," kind ":6,qp=23," kind ":7"
@@ -290,6 +430,8 @@ static const struct rig_mode modes[] = {
 	{ "bare-rxe", { "RIG_BARE=1", "FAKERDMA_PROFILE=rxe" } },
 	{ "retry", { RULES("retry"), OPEN } },
 	{ "retry-gated", { RULES("retry"), GATED } },
+	{ "conditions", { "CCSHIM_IMPAIR=qp=2,delay=20ms,qp=4,rate=80m,qp=6,flush:2ms,qp=8,port:3:5ms,"
+			  "qp=10,retry:2,qp=12,port", OPEN } },
 	{ "random", { RANDOM("7"), OPEN } },
 	{ "random-gated", { RANDOM("7"), GATED, "FAKERDMA_PROFILE=mlx5" } },
 	{ "retry-rxe", { RULES("retry"), OPEN, "FAKERDMA_PROFILE=rxe" } },
@@ -307,7 +449,15 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_failure_looks_like_the_devices),
 	}, random[] = {
 		cmocka_unit_test(random_failures_lose_and_repeat_no_completion),
+	}, conditions[] = {
+		cmocka_unit_test(requests_leave_after_the_delay),
+		cmocka_unit_test(requests_leave_at_the_rate),
+		cmocka_unit_test(an_idle_queue_pair_fails_at_its_time),
+		cmocka_unit_test(requests_wait_while_the_port_is_down),
+		cmocka_unit_test(a_sleeping_application_gets_the_event),
+		cmocka_unit_test(a_request_fails_if_the_port_stays_down),
 	};
+	const bool has_conditions = argc > 1 && strcmp(argv[1], "conditions") == 0;
 	const bool is_random = argc > 1 && strncmp(argv[1], "random", 6) == 0;
 	char dir[] = "/tmp/impair.XXXXXX", command[64], seed[32];
 	const bool outer = argc < 2 && !getenv("IMPAIR_OUT") && mkdtemp(dir);
@@ -320,7 +470,8 @@ int main(int argc, char **argv)
 		setenv("CCS_SEED", seed, 1);
 	}
 	failed = rig_run_in(argc, argv, "impair", modes, sizeof(modes) / sizeof(*modes),
-			    is_random ? random : compared, 1);
+			    has_conditions ? conditions : is_random ? random : compared,
+			    has_conditions ? sizeof(conditions) / sizeof(*conditions) : 1);
 	snprintf(command, sizeof(command), "rm -r %s", dir);
 	return outer && system(command) ? 1 : failed;
 }
