@@ -9,22 +9,21 @@
 #include "preload/cq/notify.h"
 #include "preload/object/real.h"
 
-/* An event that was raised, and not acknowledged yet. */
+/* An event that the application has not read yet, and the objects that raise it. */
 struct raised {
-	struct ibv_async_event event;    /* as the application gets it */
-	const struct ibv_qp *app;        /* of the application; NULL: destroyed since */
+	struct ibv_async_event event;
+	uint32_t id;                     /* of its QP */
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
 	struct ibv_srq *srq;
-	struct ibv_qp *qp;               /* that raises it; NULL: the application has the event */
+	struct ibv_qp *qp;
 	struct raised *next;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct raised *list;
-static atomic_bool used;                 /* the list is not empty, or was not */
+static struct raised *_Atomic list;
 
-static void free_objects(struct raised *r)
+static void free_raised(struct raised *r)
 {
 	if (r->qp)
 		ccs_real()->ibv_destroy_qp(r->qp);
@@ -34,10 +33,10 @@ static void free_objects(struct raised *r)
 		ccs_real()->ibv_destroy_cq(r->cq);
 	if (r->pd)
 		ccs_real()->ibv_dealloc_pd(r->pd);
-	r->qp = NULL;
+	free(r);
 }
 
-static bool create_objects(struct raised *r, struct ibv_context *context)
+static bool create_qp(struct raised *r, struct ibv_context *context)
 {
 	struct ibv_srq_init_attr srq = { .attr = { .max_wr = 1, .max_sge = 1 } };
 	struct ibv_qp_init_attr init = {
@@ -56,108 +55,69 @@ static bool create_objects(struct raised *r, struct ibv_context *context)
 void ccs_async_raise(const struct qp *qp, enum ibv_event_type type)
 {
 	struct raised *r = calloc(1, sizeof(*r));
-	bool raised;
+	bool raised = false;
 
-	pthread_mutex_lock(&lock);
-	raised = r && create_objects(r, qp->real->context);
-	if (raised) {
-		r->app = qp->real;
+	pthread_mutex_lock(&lock); /* the event may be read at once */
+	if (r && create_qp(r, qp->real->context)) {
+		r->id = qp->id;
 		r->event.event_type = type;
 		if (type == IBV_EVENT_QP_FATAL)
 			r->event.element.qp = qp->real;
 		else
 			r->event.element.port_num = qp->attr.port;
+		raised = ccs_notify_enter_error(r->qp);
+	}
+	if (raised) {
 		r->next = list;
 		list = r;
-		atomic_store(&used, true);
-		raised = ccs_notify_enter_error(r->qp); /* its event may be read at once */
-		if (!raised)
-			list = r->next;
+	} else {
+		ccs_log(CCS_LOG_WARN, "impair: the device raises no event for the shim: the "
+			"application does not get event %d", type);
 	}
-	if (r && !raised)
-		free_objects(r);
 	pthread_mutex_unlock(&lock);
-	if (raised)
-		return;
-	free(r);
-	ccs_log(CCS_LOG_WARN, "impair: the device raises no event for the shim: the application "
-		"does not get event %d", type);
+	if (r && !raised)
+		free_raised(r);
 }
 
-static bool is_for(const struct raised *r, const struct ibv_async_event *event, bool given)
+static struct raised *pop(const struct ibv_qp *qp)
 {
-	const struct ibv_qp *qp = given ? r->event.element.qp : r->qp;
+	struct raised *r, *before = NULL;
 
-	return given == !r->qp && qp == event->element.qp;
-}
-
-static struct raised **find(const struct ibv_async_event *event, bool given)
-{
-	struct raised **at = &list;
-
-	while (*at && !is_for(*at, event, given))
-		at = &(*at)->next;
-	return at;
-}
-
-static void drop(struct raised **at)
-{
-	struct raised *r = *at;
-
-	*at = r->next;
-	free(r);
+	pthread_mutex_lock(&lock);
+	for (r = list; r && r->qp != qp; r = r->next)
+		before = r;
+	if (r && before)
+		before->next = r->next;
+	else if (r)
+		list = r->next;
+	pthread_mutex_unlock(&lock);
+	return r;
 }
 
 bool ccs_async_translate(struct ibv_async_event *event)
 {
-	struct raised **at, *r;
+	const bool ours = event->event_type == IBV_EVENT_QP_LAST_WQE_REACHED && list;
+	struct raised *r = ours ? pop(event->element.qp) : NULL;
 	bool wanted = true;
 
-	if (event->event_type != IBV_EVENT_QP_LAST_WQE_REACHED || !atomic_load(&used))
+	if (!r)
 		return true;
-	pthread_mutex_lock(&lock);
-	at = find(event, false);
-	r = *at;
-	if (r) {
-		ccs_real()->ibv_ack_async_event(event);
-		free_objects(r);
-		*event = r->event;
-		wanted = r->app || r->event.event_type != IBV_EVENT_QP_FATAL;
-		if (!wanted || r->event.event_type != IBV_EVENT_QP_FATAL)
-			drop(at);
+	ccs_real()->ibv_ack_async_event(event);
+	*event = r->event;
+	if (event->event_type == IBV_EVENT_QP_FATAL) {
+		struct qp *qp = ccs_qp_find(event->element.qp);
+
+		wanted = qp && qp->id == r->id;
+		if (wanted)
+			atomic_store(&qp->fatal_given, true);
 	}
-	pthread_mutex_unlock(&lock);
+	free_raised(r);
 	return wanted;
 }
 
 bool ccs_async_is_acked(const struct ibv_async_event *event)
 {
-	struct raised **at;
-	bool found;
+	struct qp *qp = event->event_type == IBV_EVENT_QP_FATAL ? ccs_qp_find(event->element.qp) : NULL;
 
-	if (event->event_type != IBV_EVENT_QP_FATAL || !atomic_load(&used))
-		return false;
-	pthread_mutex_lock(&lock);
-	at = find(event, true);
-	found = *at;
-	if (found)
-		drop(at);
-	pthread_mutex_unlock(&lock);
-	return found;
-}
-
-void ccs_async_forget(const struct ibv_qp *qp)
-{
-	if (!atomic_load(&used))
-		return;
-	pthread_mutex_lock(&lock);
-	for (struct raised **at = &list; *at;) {
-		if ((*at)->app == qp)
-			(*at)->app = NULL;
-		if (!(*at)->app && !(*at)->qp)
-			drop(at);
-		else
-			at = &(*at)->next;
-	}
-	pthread_mutex_unlock(&lock);
+	return qp && atomic_exchange(&qp->fatal_given, false);
 }

@@ -18,8 +18,6 @@
 #include "preload/object/provider.h"
 #include "preload/object/real.h"
 
-enum { BURST_NS = 100000 };              /* of a link that has been idle */
-
 struct impairment {
 	struct ccs_impair conf;
 	unsigned nth;                    /* connection of the process; 0: not connected */
@@ -34,7 +32,6 @@ struct impairment {
 };
 
 static atomic_uint connections;
-static _Atomic uint64_t link_free_ns[CCS_IMPAIR_LINKS];
 /* The port, of all impaired QPs: when it went down, and when it is up again. 0: it is up. */
 static _Atomic uint64_t down_since_ns, down_until_ns;
 
@@ -134,10 +131,7 @@ static uint64_t delayed_until(const struct qp *qp)
 /* When the next WR may leave. */
 static uint64_t release_ns(const struct qp *qp)
 {
-	const struct ccs_impair *conf = &qp->impair->conf;
-	const uint64_t link = atomic_load_explicit(&link_free_ns[conf->link], memory_order_relaxed);
-
-	return later(later(delayed_until(qp), conf->rate > 0 ? link : 0), down_until());
+	return later(delayed_until(qp), down_until());
 }
 
 /* When the device gives up to send the next WR, as the port is down. */
@@ -154,31 +148,11 @@ static bool has_given_up(const struct qp *qp, uint64_t now_ns)
 	return ccs_flow_waiting(&qp->flow) && down_until() > now_ns && now_ns >= give_up_ns(qp);
 }
 
-/* The link is occupied by these bytes. After a pause it sends for BURST_NS at once. */
-static void charge(const struct ccs_impair *conf, uint64_t bytes, uint64_t now_ns)
-{
-	_Atomic uint64_t *link = &link_free_ns[conf->link];
-	const uint64_t ns_sent = (uint64_t)(8e9 * (double)bytes / conf->rate);
-	uint64_t before = atomic_load(link);
-
-	while (!atomic_compare_exchange_weak(link, &before,
-					     later(before, now_ns - BURST_NS) + ns_sent))
-		;
-}
-
 const struct ccs_seg *ccs_impair_next(struct qp *qp, uint64_t *now_ns)
 {
-	const struct ccs_impair *conf = &qp->impair->conf;
-	const struct ccs_seg *seg;
-
-	if (!is_active(qp))
-		return ccs_flow_next(&qp->flow, now_ns, ccs_now_ns);
-	if (release_ns(qp) > ccs_now(now_ns) || due_rule(qp, *now_ns) >= 0)
+	if (is_active(qp) && (release_ns(qp) > ccs_now(now_ns) || due_rule(qp, *now_ns) >= 0))
 		return NULL;
-	seg = ccs_flow_next(&qp->flow, now_ns, ccs_now_ns);
-	if (seg && conf->rate > 0)
-		charge(conf, seg->len, *now_ns);
-	return seg;
+	return ccs_flow_next(&qp->flow, now_ns, ccs_now_ns);
 }
 
 /* The device flushes the receives and raises its events of the error state. */
@@ -303,7 +277,7 @@ void ccs_impair_connect(struct qp *qp, uint64_t now_ns)
 	im->items = qp->policy->options.impair;
 	ccs_impair_parse(im->items, ccs_address_is_unicast(&peer) ? &peer : NULL, im->nth,
 			 &im->conf, err, sizeof(err));
-	set_impaired(qp, conf->rate > 0 || conf->delay_us > 0 || conf->jitter_us > 0 || conf->rules);
+	set_impaired(qp, conf->delay_us > 0 || conf->jitter_us > 0 || conf->rules);
 	if (next_event_ns(im, now_ns) != UINT64_MAX)
 		qp->scheduled = true; /* so that the next pump sets the timer */
 }

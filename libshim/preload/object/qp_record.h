@@ -115,6 +115,7 @@ struct qp {
 	const struct ccs_policy *policy; /* in force */
 	struct qp_peer peer;
 	struct impairment *impair;       /* NULL: never impaired (datapath/impair.h) */
+	atomic_bool fatal_given;         /* the application has read IBV_EVENT_QP_FATAL of async.c */
 	struct qp *prev, *next;          /* list of all live QPs, for reports */
 	struct {
 		uint32_t end;            /* number after the last segment that the gate held back */

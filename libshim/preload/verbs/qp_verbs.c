@@ -10,7 +10,6 @@
 #include "preload/control/qp_feedback.h"
 #include "preload/control/traffic_class.h"
 #include "preload/cq/cq.h"
-#include "preload/datapath/async.h"
 #include "preload/datapath/drain.h"
 #include "preload/datapath/emit.h"
 #include "preload/datapath/impair.h"
@@ -329,7 +328,6 @@ static int destroy_qp(struct qp *qp)
 		return ccs_real()->ibv_destroy_qp(qp->real);
 	}
 	ccs_linger(qp);
-	ccs_async_forget(qp->real);
 	set_dead(qp, true);
 	ccs_purge_begin(&purge, qp->real, false);
 	ccs_parent_domain_set_pd(qp, false);
