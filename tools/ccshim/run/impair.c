@@ -9,15 +9,16 @@
 #include "run_options.h"
 #include "tools/ccshim/shared/ccshim.h"
 
-enum { OPT_FAIL = 256, OPT_ITEM, OPT_KIND, OPT_PASS, ARGS_MAX = 64 };
+/* ITEM: NAME=VALUE is an item of the option. KIND: NAME:VALUE is. */
+enum { OPT_PASS = 255, OPT_FAIL, OPT_ITEM, OPT_KIND };
 
-/* OPT_ITEM: NAME=VALUE is an item. OPT_KIND: NAME:VALUE is one. OPT_PASS: an option of ccshim run. */
 #define ITEM(name) { name, required_argument, NULL, OPT_ITEM }
 #define KIND(id, name) { name, required_argument, NULL, OPT_KIND },
 static const struct option options[] = {
-	ITEM("rate"), ITEM("delay"), ITEM("jitter"), ITEM("seed"), ITEM("peer"), ITEM("qp"),
+	ITEM("delay"), ITEM("jitter"), ITEM("seed"), ITEM("peer"), ITEM("qp"),
 	CCS_IMPAIR_KINDS(KIND)
 	{ "fail", required_argument, NULL, OPT_FAIL },
+	{ "rate", required_argument, NULL, 'r' },
 	RUN_LONG_OPTIONS,
 	{ "adapt", no_argument, NULL, OPT_PASS },
 	{ "dry-run", no_argument, NULL, OPT_PASS },
@@ -27,15 +28,11 @@ static const struct option options[] = {
 	{ 0 }
 };
 
-struct request {
-	/* The option's size limits these more. */
-	char items[1024];                /* all, in order */
-	char plain[1024], scope[1024];   /* all but --peer and --qp; only these */
+/* The items: all in order; those that select queue pairs; and the others. */
+struct items {
+	char all[512], selecting[512], others[512];
 	unsigned peers, qps;
-	char option[1024];               /* impair=... */
-	char *args[ARGS_MAX];            /* of ccshim run */
-	char letters[ARGS_MAX][3];
-	int n;
+	bool rate;
 };
 
 static int print_help(void)
@@ -43,7 +40,7 @@ static int print_help(void)
 	printf("usage: ccshim impair [OPTION...] [--] COMMAND [ARG...]\n\n"
 	       "Runs COMMAND with the conditions of a worse network, and with failures as its\n"
 	       "RDMA device would report them. For tests of applications.\n\n"
-	       "  --rate RATE            limit of all queue pairs together: 25g, 400mbit\n"
+	       "  --rate RATE            limit of each queue pair: 25g, 400mbit\n"
 	       "  --delay TIME           each request leaves this much later: 80us\n"
 	       "  --jitter TIME          by which the delay varies, in both directions\n"
 	       "  --retry WHEN           the peer does not answer\n"
@@ -69,103 +66,90 @@ static int print_help(void)
 	return EXIT_OK;
 }
 
-static void append_item(char *text, const char *name, const char *separator, const char *value)
+static void append(char *text, const char *name, const char *separator, const char *value)
 {
-	ccs_append(text, 1024, "%s%s%s%s", *text ? "," : "", name, separator, value);
+	ccs_append(text, 512, "%s%s%s%s", *text ? "," : "", name, separator, value);
 }
 
 /* A value with a comma would be two items. */
-static int add_item(struct request *r, const char *name, const char *separator, const char *value)
+static int add_item(struct items *o, const char *name, const char *separator, const char *value)
 {
+	const bool peer = strcmp(name, "peer") == 0, qp = strcmp(name, "qp") == 0;
+
 	if (!*value || strchr(value, ',')) {
 		tool_error("impair", "--%s '%s': it is empty or has a comma; give each value with an "
 			   "option of its own", *name ? name : "fail", value);
 		return -1;
 	}
-	r->peers += strcmp(name, "peer") == 0;
-	r->qps += strcmp(name, "qp") == 0;
-	append_item(r->items, name, separator, value);
-	append_item(strcmp(name, "peer") == 0 || strcmp(name, "qp") == 0 ? r->scope : r->plain, name,
-		    separator, value);
+	o->peers += peer;
+	o->qps += qp;
+	append(o->all, name, separator, value);
+	append(peer || qp ? o->selecting : o->others, name, separator, value);
 	return 0;
 }
 
-static int add_arg(struct request *r, const char *arg)
+/* Copy the options of ccshim run to *to. */
+static int parse_options(struct items *o, int argc, char **argv, char ***to)
 {
-	if (r->n == ARGS_MAX - 4) {
-		tool_error("impair", "there are too many options");
-		return -1;
+	int letter, index = 0;
+
+	for (int at = optind; (letter = getopt_long(argc, argv, "+" RUN_OPTIONS "qvh", options, &index)) != -1;
+	     at = optind) {
+		int status = 0;
+
+		if (letter == 'h' || letter == '?')
+			return letter == 'h' ? print_help() : tool_usage_error("impair");
+		if (letter == OPT_FAIL)
+			status = add_item(o, "", "", optarg);
+		else if (letter == OPT_ITEM || letter == OPT_KIND)
+			status = add_item(o, options[index].name, letter == OPT_ITEM ? "=" : ":", optarg);
+		for (; letter < OPT_FAIL && letter != 'r' && at < optind; at++)
+			*(*to)++ = argv[at];
+		if (letter == 'r') {
+			o->rate = true;
+			*(*to)++ = (char *)"-r";
+			*(*to)++ = optarg;
+		}
+		if (status)
+			return EXIT_USAGE;
 	}
-	r->args[r->n++] = (char *)arg;
-	return 0;
-}
-
-/* `name` is the long option, or NULL. */
-static int parse_option(struct request *r, int letter, const char *name)
-{
-	switch (letter) {
-	case OPT_FAIL:
-		return add_item(r, "", "", optarg);
-	case OPT_ITEM:
-		return add_item(r, name, "=", optarg);
-	case OPT_KIND:
-		return add_item(r, name, ":", optarg);
-	case OPT_PASS:
-		return add_arg(r, strcmp(name, "adapt") == 0 ? "--adapt" : "--dry-run");
-	case '?':
-		tool_usage_error("impair");
-		return -1;
-	default:
-		snprintf(r->letters[r->n], sizeof(*r->letters), "-%c", letter);
-		return add_arg(r, r->letters[r->n]) || (optarg && add_arg(r, optarg)) ? -1 : 0;
-	}
-}
-
-/* The command line of ccshim run, with the rest of ours. */
-static int call_run(struct request *r, char **command, int n)
-{
-	char **const argv = calloc((size_t)(r->n + n + 4), sizeof(*argv));
-	int argc = r->n, status;
-
-	if (!argv)
-		return EXIT_ERROR;
-	memcpy(argv, r->args, (size_t)argc * sizeof(*argv));
-	argv[argc++] = (char *)"-o";
-	argv[argc++] = r->option;
-	argv[argc++] = (char *)"--";
-	memcpy(argv + argc, command, (size_t)n * sizeof(*argv));
-	optind = 0; /* getopt() begins again */
-	status = cmd_run(argc + n, argv);
-	free(argv);
-	return status;
+	return -1;
 }
 
 int cmd_impair(int argc, char **argv)
 {
-	struct request r = { .args = { (char *)"run", (char *)"-a", (char *)"none" },
-			     .n = 3 };
-	int letter, index = 0;
-	char err[512];
+	char **const run = calloc((size_t)argc * 2 + 8, sizeof(*run)), **to = run;
+	char option[1100], err[512], *const value = option + strlen("impair=");
+	char *const first[] = { (char *)"run", (char *)"-a", (char *)"none", (char *)"-o", option };
+	struct items o = { .peers = 0 };
+	int status;
 
+	if (!run)
+		return EXIT_ERROR;
 	argv[0] = (char *)"ccshim impair"; /* the prefix of getopt's messages */
-	while ((letter = getopt_long(argc, argv, "+" RUN_OPTIONS "qvh", options, &index)) != -1) {
-		if (letter == 'h')
-			return print_help();
-		if (parse_option(&r, letter, options[index].name))
-			return EXIT_USAGE;
-	}
-	if (!*r.plain) {
+	for (unsigned i = 0; i < 5; i++)
+		*to++ = first[i];
+	status = parse_options(&o, argc, argv, &to);
+	if (o.peers > 1 || o.qps > 1)
+		snprintf(option, sizeof(option), "impair=%s", o.all);
+	else /* they are for all, wherever they stand */
+		snprintf(option, sizeof(option), "impair=%s%s%s", o.selecting,
+			 *o.selecting && *o.others ? "," : "", o.others);
+	if (status < 0 && !*o.others && !o.rate) {
 		tool_error("impair", "no condition and no failure is given, such as --delay 80us");
-		return tool_usage_error("impair");
+		status = tool_usage_error("impair");
 	}
-	if (r.peers > 1 || r.qps > 1)
-		ccs_append(r.option, sizeof(r.option), "impair=%s", r.items);
-	else /* wherever they stand, they are for all */
-		ccs_append(r.option, sizeof(r.option), "impair=%s%s%s", r.scope, *r.scope ? "," : "",
-			   r.plain);
-	if (ccs_impair_check(r.option + strlen("impair="), err, sizeof(err))) {
+	if (status < 0 && ccs_impair_check(value, err, sizeof(err))) {
 		tool_error("impair", "%s", err);
-		return EXIT_USAGE;
+		status = EXIT_USAGE;
 	}
-	return call_run(&r, argv + optind, argc - optind);
+	if (status < 0) {
+		*to++ = (char *)"--";
+		memcpy(to, argv + optind, (size_t)(argc - optind) * sizeof(*to));
+		to += argc - optind;
+		optind = 0; /* getopt() begins again */
+		status = cmd_run((int)(to - run), run);
+	}
+	free(run);
+	return status;
 }
