@@ -3,7 +3,6 @@
 #include "config/impair.h"
 
 #include <limits.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -63,22 +62,17 @@ static bool is_when(const char *text, struct ccs_impair_rule *r)
 	return *end ? is_time(text, &r->value) : end != text && r->value > 0 && r->value <= 1;
 }
 
-static int parse_rule(struct parser *p, const char *name, char *when)
+static int parse_rule(struct parser *p, const char *name, const char *when)
 {
-	struct ccs_impair_rule r = { .duration_us = INFINITY };
-	char *duration = when ? strchr(when, ':') : NULL;
+	struct ccs_impair_rule r = { .value = 0 };
 
 	while (r.kind < CCS_IMPAIR_COUNT && strcmp(names[r.kind], name) != 0)
 		r.kind++;
 	if (r.kind == CCS_IMPAIR_COUNT)
 		return refuse_name(p, name);
-	if (duration)
-		*duration++ = '\0';
 	if (when && !is_when(when, &r))
 		return refuse(p, name, when, "a number of requests (5), a probability of at most 1 "
 			      "(1e-5) or a time (2s)");
-	if (duration && (r.kind != CCS_IMPAIR_PORT || !is_time(duration, &r.duration_us)))
-		return refuse(p, name, duration, "a duration such as 500ms, which only port has");
 	if (p->rules++ == CCS_IMPAIR_RULES)
 		return ccs_refuse(p->err, p->errlen, "there are more than %d failures", CCS_IMPAIR_RULES);
 	if (p->this_peer && p->this_qp)

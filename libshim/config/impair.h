@@ -4,7 +4,7 @@
 /*
  * The value of the option `impair`: items, separated by commas, as ccshim-impair(1) describes.
  *
- *	delay=TIME  jitter=TIME  seed=N  KIND[:WHEN[:TIME]]
+ *	delay=TIME  jitter=TIME  seed=N  KIND[:WHEN]
  *
  * peer=ADDRESS[/N] and qp=N restrict the items after them to queue pairs to that peer and to the
  * N-th connection of the process, up to peer=any or qp=any.
@@ -27,7 +27,6 @@ struct ccs_impair_rule {
 	enum ccs_impair_kind kind;
 	enum ccs_impair_when when;
 	double value;                    /* requests, a probability, or us */
-	double duration_us;              /* of kind PORT; INFINITY: not given */
 };
 
 enum { CCS_IMPAIR_RULES = 16 };

@@ -2,11 +2,10 @@
 #ifndef CCS_IMPAIR_H
 #define CCS_IMPAIR_H
 /*
- * Impaired QPs: the option `impair` (config/impair.h) delays their WRs and lets some fail. Their
- * WRs form no runs. The WQE of a WR that fails is not posted: when the WQEs before it have
- * completed, the QP is moved to the error state, so that the device flushes the receives, and the
- * shim completes the waiting WRs as it does for any failed QP, the first with the wanted status.
- * qp->lock is held in all functions.
+ * Impaired QPs: the option `impair` delays their WRs and lets some fail. Their WRs form no runs. A WR
+ * that fails is not posted: when the WQEs before it have completed, the QP is moved to the error
+ * state, and the shim completes the waiting WRs as for any failed QP, the first with the wanted
+ * status. qp->lock is held in all functions.
  */
 #include "preload/datapath/qp.h"
 

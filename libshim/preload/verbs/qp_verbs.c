@@ -99,8 +99,6 @@ static void apply_attr(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 	/* READs above the peer's limit would stall the WQEs that follow them. */
 	if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) && attr->max_rd_atomic)
 		qp->flow.reads.max = attr->max_rd_atomic;
-	if (mask & IBV_QP_RETRY_CNT)
-		qp->attr.retry_cnt = attr->retry_cnt;
 	if (mask & IBV_QP_TIMEOUT)
 		qp->flow.rtt.loss_us = ccs_flow_loss_us(attr->timeout, ccs_tick_us());
 }
