@@ -22,6 +22,7 @@ EXTRA_DIST += ci/lab/kernel/rxe_irdma_queue.c
 EXTRA_DIST += ci/lab/kernel/rxe_mlx5.c
 EXTRA_DIST += ci/lab/kernel/rxe_mlx5.h
 EXTRA_DIST += ci/lab/kernel/rxe_mlx5_queue.c
+EXTRA_DIST += ci/lab/matrix
 EXTRA_DIST += ci/lab/native.sh
 EXTRA_DIST += ci/lab/qemu-init
 EXTRA_DIST += ci/lab/qemu.sh
