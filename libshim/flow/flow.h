@@ -138,7 +138,6 @@ struct ccs_flow {
 	bool growable : 1;               /* queue.seg_limit is less than the device's queue */
 	bool followed : 1;               /* the algorithm or a sink wants an event per segment */
 	bool withholds : 1;              /* queue.withheld is not 0 */
-	bool signals_all : 1;            /* each segment asks for a completion */
 	uint8_t untimed;                 /* segments since the last timed segment, up to 255 */
 	uint32_t timed;                  /* timed segments in flight */
 	uint64_t unsignalled_bytes;
@@ -170,6 +169,7 @@ struct ccs_flow {
 		uint16_t clock_cost_ns;  /* of reading the clock, up to 65 us */
 		bool split : 1, enforce : 1;
 		bool base_rtt : 1, segment : 1, max_inflight : 1; /* given, not derived */
+		bool signals_all : 1;    /* each segment asks for a completion */
 	} user;                          /* settings */
 	struct ccs_slow_start slow_start; /* its window is max_inflight after slow start */
 	struct {

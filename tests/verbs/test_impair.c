@@ -157,7 +157,7 @@ static void end_transcript(bool first, const char *name)
 	seen[0] = '\0';
 }
 
-static void a_failure_looks_like_the_devices(void **state)
+static void a_failure_is_reported_as_by_the_device(void **state)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		if (!is_bare() && strncmp(rig_mode_now->name, kinds[i].name, strlen(kinds[i].name)) != 0)
@@ -415,7 +415,7 @@ static const struct rig_mode modes[] = {
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest compared[] = {
-		cmocka_unit_test(a_failure_looks_like_the_devices),
+		cmocka_unit_test(a_failure_is_reported_as_by_the_device),
 	}, random[] = {
 		cmocka_unit_test(random_failures_lose_and_repeat_no_completion),
 	}, conditions[] = {

@@ -109,7 +109,7 @@ bool ccs_async_translate(struct ibv_async_event *event)
 
 		wanted = qp && qp->id == r->id;
 		if (wanted)
-			atomic_store(&qp->fatal_given, true);
+			atomic_store(&qp->failure.fatal_given, true);
 	}
 	free_raised(r);
 	return wanted;
@@ -119,5 +119,5 @@ bool ccs_async_is_acked(const struct ibv_async_event *event)
 {
 	struct qp *qp = event->event_type == IBV_EVENT_QP_FATAL ? ccs_qp_find(event->element.qp) : NULL;
 
-	return qp && atomic_exchange(&qp->fatal_given, false);
+	return qp && atomic_exchange(&qp->failure.fatal_given, false);
 }

@@ -67,7 +67,7 @@ static bool needs_request(const struct ccs_impair_rule *r)
 
 static bool is_due(const struct qp *qp, unsigned i, uint64_t now_ns)
 {
-	const struct impairment *im = qp->impair;
+	const struct impairment *im = qp->failure.impair;
 	const struct ccs_impair_rule *r = &im->conf.rule[i];
 	const uint64_t n = qp->flow.wr_next - im->first;
 
@@ -81,7 +81,7 @@ static bool is_due(const struct qp *qp, unsigned i, uint64_t now_ns)
 /* The rule that is due at the next WR, or if no WR waits, without it; or -1. */
 static int due_rule(const struct qp *qp, uint64_t now_ns)
 {
-	for (unsigned i = 0; i < qp->impair->conf.rules && !qp->flow.next_offset; i++)
+	for (unsigned i = 0; i < qp->failure.impair->conf.rules && !qp->flow.next_offset; i++)
 		if (is_due(qp, i, now_ns))
 			return (int)i;
 	return -1;
@@ -95,13 +95,13 @@ static bool has_lost_port(const struct qp *qp)
 
 static bool is_active(const struct qp *qp)
 {
-	return qp->impair->nth && !qp->impair->failed && qp->state == IBV_QPS_RTS && !qp->dead &&
+	return qp->failure.impair->nth && !qp->failure.impair->failed && qp->state == IBV_QPS_RTS && !qp->dead &&
 	       qp->flow.state == CCS_FLOW_RUN;
 }
 
 void ccs_impair_accept(struct qp *qp, uint64_t number)
 {
-	struct impairment *im = qp->impair;
+	struct impairment *im = qp->failure.impair;
 	const double vary = 2 * draw(im, number - im->first, 0) - 1;
 	const double delay_us = im->conf.delay_us + im->conf.jitter_us * vary;
 	const uint64_t due_ns = ccs_now_ns() + ns(delay_us > 0 ? delay_us : 0);
@@ -114,7 +114,7 @@ void ccs_impair_accept(struct qp *qp, uint64_t number)
 /* When the next WR may leave. */
 static uint64_t release_ns(const struct qp *qp)
 {
-	return qp->impair->due_ns[qp->flow.wr_next & qp->flow.queue.wr_mask];
+	return qp->failure.impair->due_ns[qp->flow.wr_next & qp->flow.queue.wr_mask];
 }
 
 const struct ccs_seg *ccs_impair_next(struct qp *qp, uint64_t *now_ns)
@@ -130,8 +130,8 @@ static void move_to_error(struct qp *qp, enum ccs_impair_kind kind)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 
-	qp->impair->failed = true;
-	qp->impair->status = failures[kind].status;
+	qp->failure.impair->failed = true;
+	qp->failure.impair->status = failures[kind].status;
 	ccs_real()->ibv_modify_qp(qp->real, &attr, IBV_QP_STATE);
 	ccs_qp_fail(qp);
 	if (kind == CCS_IMPAIR_FATAL)
@@ -145,7 +145,7 @@ static void move_to_error(struct qp *qp, enum ccs_impair_kind kind)
 
 bool ccs_impair_fail(struct qp *qp, uint64_t now_ns)
 {
-	struct impairment *im = qp->impair;
+	struct impairment *im = qp->failure.impair;
 	const struct ccs_saved saved = ccs_save();
 	const int i = is_active(qp) && qp->flow.seg_tail == qp->flow.seg_head ? due_rule(qp, now_ns) : -1;
 	const struct ccs_impair_rule *r = i < 0 ? NULL : &im->conf.rule[i];
@@ -185,7 +185,7 @@ uint64_t ccs_impair_due(struct qp *qp, uint64_t now_ns, uint64_t flow_due, uint6
 
 	if (!is_active(qp))
 		return due;
-	event = next_event_ns(qp->impair);
+	event = next_event_ns(qp->failure.impair);
 	if (waits && release_ns(qp) > now_ns)
 		due = release_ns(qp);
 	else if (has_lost_port(qp) || due_rule(qp, now_ns) >= 0)
@@ -195,7 +195,7 @@ uint64_t ccs_impair_due(struct qp *qp, uint64_t now_ns, uint64_t flow_due, uint6
 
 void ccs_impair_status(struct qp *qp, struct ibv_wc *wc)
 {
-	struct impairment *im = qp->impair;
+	struct impairment *im = qp->failure.impair;
 
 	wc->status = im->status ? im->status : IBV_WC_WR_FLUSH_ERR;
 	wc->vendor_err = qp->failure.vendor_err;
@@ -207,13 +207,13 @@ void ccs_impair_status(struct qp *qp, struct ibv_wc *wc)
 
 static void set_impaired(struct qp *qp, bool impaired)
 {
-	qp->impaired = qp->flow.signals_all = impaired;
+	qp->impaired = qp->flow.user.signals_all = impaired;
 	qp->special |= impaired;
 }
 
 void ccs_impair_connect(struct qp *qp, uint64_t now_ns)
 {
-	struct impairment *im = qp->impair;
+	struct impairment *im = qp->failure.impair;
 	const struct ccs_address peer = ccs_address_of(qp->peer.gid);
 	char err[8];
 
@@ -231,24 +231,25 @@ void ccs_impair_connect(struct qp *qp, uint64_t now_ns)
 
 void ccs_impair_reset(struct qp *qp)
 {
-	qp->impair->nth = 0;
-	qp->impair->failed = false;
-	qp->impair->status = 0;
+	qp->failure.impair->nth = 0;
+	qp->failure.impair->failed = false;
+	qp->failure.impair->status = 0;
 }
 
 void ccs_impair_configure(struct qp *qp)
 {
 	const struct ccs_options *o = &qp->policy->options;
 	const bool wanted = *o->impair && o->mode == CCS_MODE_ENFORCE;
+	struct impairment *im = qp->failure.impair;
 
-	if (wanted && !qp->impair)
-		qp->impair = calloc(1, sizeof(*qp->impair) +
-				       (qp->flow.queue.wr_mask + 1ull) * sizeof(uint64_t));
-	if (wanted && !qp->impair)
+	if (wanted && !im)
+		im = calloc(1, sizeof(*im) + (qp->flow.queue.wr_mask + 1ull) * sizeof(*im->due_ns));
+	if (wanted && !im)
 		ccs_log_once(CCS_LOG_WARN, "no memory to impair a queue pair: it is not impaired");
-	if (wanted && qp->impair && qp->impair->items && strcmp(qp->impair->items, o->impair) == 0)
+	qp->failure.impair = im;
+	if (wanted && im && im->items && strcmp(im->items, o->impair) == 0)
 		return; /* another option has changed */
-	set_impaired(qp, wanted && qp->impair);
+	set_impaired(qp, wanted && im);
 	if (qp->impaired && qp->state == IBV_QPS_RTS)
 		ccs_impair_connect(qp, ccs_now_ns());
 }

@@ -61,6 +61,8 @@ struct qp_failure {
 	bool flush_seen;                 /* the device has flushed a WQE */
 	bool marker_posted;              /* the newest WQE is the shim's */
 	bool listed;                     /* in cq->broken, or being destroyed */
+	atomic_bool fatal_given;         /* the application has read IBV_EVENT_QP_FATAL of async.c */
+	struct impairment *impair;       /* NULL: never impaired (datapath/impair.h) */
 };
 
 /* Attributes as the application set them. */
@@ -68,6 +70,7 @@ struct qp_attr {
 	struct ibv_qp_cap cap;           /* as returned to the application */
 	struct parent_domain *domain;    /* NULL: not in a parent domain */
 	uint8_t port;
+	bool may_split;                  /* created with entries for segments */
 	uint8_t class_given, class_sent; /* traffic class: the application's, the device's */
 };
 
@@ -96,7 +99,6 @@ struct qp {
 	bool impaired : 1;               /* by the option `impair` */
 	struct qp_events events;
 	bool sq_sig_all : 1;
-	bool may_split : 1;              /* created with entries for segments */
 	bool timed;                      /* counted in cq->timed */
 	bool dead;
 	bool split_imm;                  /* of its policy */
@@ -114,8 +116,6 @@ struct qp {
 	struct ibv_send_wr *copy;        /* memory for deferred WRs (wr.h); NULL: not allocated */
 	const struct ccs_policy *policy; /* in force */
 	struct qp_peer peer;
-	struct impairment *impair;       /* NULL: never impaired (datapath/impair.h) */
-	atomic_bool fatal_given;         /* the application has read IBV_EVENT_QP_FATAL of async.c */
 	struct qp *prev, *next;          /* list of all live QPs, for reports */
 	struct {
 		uint32_t end;            /* number after the last segment that the gate held back */

@@ -40,7 +40,7 @@ void ccs_qp_flow_config(const struct qp *qp, double line_rate, struct ccs_flow_c
 		.epoch_ns = ccs_epoch_ns(),
 		.segment = o->segment,
 		.max_inflight = o->max_inflight,
-		.split = o->split && qp->may_split,
+		.split = o->split && qp->attr.may_split,
 		.enforce = o->mode == CCS_MODE_ENFORCE,
 		.sink = ccs_trace_on ? write_trace : NULL,
 		.seed = 0x9e3779b97f4a7c15ull * (qp->qp_num + 1ull),

@@ -161,7 +161,7 @@ static struct qp *make_record(struct ibv_qp *real, const struct request *rq, str
 	/* The application gets the same depth as without the shim, if the device grants it. */
 	qp->attr.cap.max_send_wr = ccs_qp_bare_depth(rq->ctx, attr->cap.max_send_wr,
 						     cap->max_send_wr);
-	qp->may_split = ccs_policy_may_split();
+	qp->attr.may_split = ccs_policy_may_split();
 	qp->policy = ccs_policy_default();
 	ccs_policy_warn_missing_feedback(qp->policy);
 	qp->split_imm = qp->policy->options.split_imm;
