@@ -21,9 +21,9 @@ struct impairment {
 	uint64_t since_ns, first;        /* time of that, and the number of its first WR */
 	uint32_t done;                   /* bit i: rule i, which happens once, has happened */
 	bool failed;
-	enum ibv_wc_status status;       /* of the WR that failed; 0: delivered, or none */
+	enum ibv_wc_status status;       /* status of the failed WR, until it is delivered */
 	uint64_t last_due_ns;
-	uint64_t due_ns[];               /* of each entry of the queue: when it may leave */
+	uint64_t due_ns[];               /* by entry of the queue: when the WR may leave */
 };
 
 static atomic_uint connections;
@@ -164,7 +164,7 @@ bool ccs_impair_fail(struct qp *qp, uint64_t now_ns)
 	return im->failed;
 }
 
-/* The time of the next failure that needs no WR; UINT64_MAX: none. */
+/* The time of the next failure that needs no WR; UINT64_MAX: no such. */
 static uint64_t next_event_ns(const struct impairment *im)
 {
 	uint64_t next = UINT64_MAX;
