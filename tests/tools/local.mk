@@ -31,6 +31,7 @@ tools_scripts = \
 	tests/tools/hardening.bats \
 	tests/tools/plugin.bats \
 	tests/tools/replay.bats \
+	tests/tools/impair.bats \
 	tests/tools/run.bats \
 	tests/tools/schemas.bats \
 	tests/tools/terminal.bats \
@@ -41,7 +42,7 @@ EXTRA_DIST += $(tools_scripts) \
 	tests/tools/schema.py \
 	tests/tools/terminal.bash \
 	tests/tools/tools.bash \
-	tests/data/kubernetes.schema.json
+	tests/data/doctor-counters tests/data/kubernetes.schema.json
 if HAVE_BATS
 TESTS += $(tools_scripts)
 endif
