@@ -146,22 +146,22 @@ static void move_to_error(struct qp *qp, enum ccs_impair_kind kind)
 bool ccs_impair_fail(struct qp *qp, uint64_t now_ns)
 {
 	struct impairment *im = qp->failure.impair;
-	const struct ccs_saved saved = ccs_save();
-	const int i = is_active(qp) && qp->flow.seg_tail == qp->flow.seg_head ? due_rule(qp, now_ns) : -1;
+	const bool ready = is_active(qp) && qp->flow.seg_tail == qp->flow.seg_head;
+	const int i = ready ? due_rule(qp, now_ns) : -1;
 	const struct ccs_impair_rule *r = i < 0 ? NULL : &im->conf.rule[i];
-	const bool released = !ccs_flow_waiting(&qp->flow) || release_ns(qp) <= now_ns;
+	const struct ccs_saved saved = ccs_save();
 
-	if (r && released && r->kind == CCS_IMPAIR_PORT && !atomic_exchange(&port_down, true))
-		ccs_async_raise(qp, IBV_EVENT_PORT_ERR);
-	if (r && released) {
+	if (r && (!needs_request(r) || release_ns(qp) <= now_ns)) {
 		im->done |= (r->when != CCS_IMPAIR_CHANCE || r->kind == CCS_IMPAIR_PORT) << i;
 		if (r->kind != CCS_IMPAIR_PORT)
 			move_to_error(qp, r->kind);
+		else if (!atomic_exchange(&port_down, true))
+			ccs_async_raise(qp, IBV_EVENT_PORT_ERR);
 	}
-	if (is_active(qp) && released && qp->flow.seg_tail == qp->flow.seg_head && has_lost_port(qp))
+	if (ready && !im->failed && has_lost_port(qp) && release_ns(qp) <= now_ns)
 		move_to_error(qp, CCS_IMPAIR_PORT);
 	ccs_done(saved, 0);
-	return im->failed;
+	return ready && im->failed;
 }
 
 /* The time of the next failure that needs no WR; UINT64_MAX: no such. */
@@ -180,16 +180,21 @@ static uint64_t next_event_ns(const struct impairment *im)
 
 uint64_t ccs_impair_due(struct qp *qp, uint64_t now_ns, uint64_t flow_due, uint64_t next_poll)
 {
+	const struct impairment *im = qp->failure.impair;
 	const bool waits = ccs_flow_waiting(&qp->flow);
 	uint64_t due = waits && flow_due > next_poll && !qp->flow.paced ? next_poll : flow_due, event;
+	int i;
 
 	if (!is_active(qp))
 		return due;
-	event = next_event_ns(qp->failure.impair);
-	if (waits && release_ns(qp) > now_ns)
+	i = due_rule(qp, now_ns);
+	event = next_event_ns(im);
+	if (waits && release_ns(qp) > now_ns && (i < 0 || needs_request(&im->conf.rule[i])))
 		due = release_ns(qp);
-	else if (has_lost_port(qp) || due_rule(qp, now_ns) >= 0)
+	else if (has_lost_port(qp) || i >= 0)
 		return next_poll; /* the WQEs in flight must complete before */
+	if (event <= now_ns)
+		event = next_poll; /* another failure comes first */
 	return event != UINT64_MAX && (!due || event < due) ? event : due;
 }
 
