@@ -11,7 +11,7 @@ EXTRA_DIST += ci/components
 # that has a compiled kernel needs no compiler.
 labdir = $(pkglibexecdir)/lab
 dist_lab_SCRIPTS = \
-	ci/lab/lab ci/lab/guest-init ci/lab/inside ci/lab/qemu-init ci/lab/topology
+	ci/lab/lab ci/lab/guest-init ci/lab/inside ci/lab/matrix ci/lab/qemu-init ci/lab/topology
 dist_lab_DATA = \
 	ci/lab/common.sh ci/lab/native.sh ci/lab/qemu.sh ci/lab/seed.c ci/lab/uml.config \
 	ci/lab/uml.sh

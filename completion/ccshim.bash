@@ -44,6 +44,18 @@ _ccshim_run() {
 	esac
 }
 
+_ccshim_impair() {
+	local word=${COMP_WORDS[COMP_CWORD]}
+	case ${COMP_WORDS[COMP_CWORD - 1]} in
+	--fail) COMPREPLY=($(compgen -W "retry rnr access invalid operation flush fatal port" -- "$word")); return ;;
+	--rate | --delay | --jitter | --seed | --peer | --qp) return ;;
+	--retry | --rnr | --access | --invalid | --operation | --flush | --fatal | --port) return ;;
+	esac
+	_ccshim_run
+	[[ $word != -* ]] || COMPREPLY+=($(compgen -W "--rate --delay --jitter --seed --fail --peer --qp
+		--retry --rnr --access --invalid --operation --flush --fatal --port" -- "$word"))
+}
+
 _ccshim_info() {
 	local word=${COMP_WORDS[COMP_CWORD]}
 	case ${COMP_WORDS[COMP_CWORD - 1]} in
@@ -206,7 +218,7 @@ _ccshim_set() {
 	-*) COMPREPLY=($(compgen -W "-p -h --pid --help --all --qp --peer --new --show --timeout" -- "$word")) ;;
 	*)
 		COMPREPLY=($(compgen -W "mode= cc= line_rate= max_rate= base_rtt= rtt_jitter= segment= max_inflight=
-			split= split_imm= linger= fallback= dscp=" -- "$word"))
+			split= split_imm= impair= linger= fallback= dscp=" -- "$word"))
 		compopt -o nospace
 		;;
 	esac
@@ -215,11 +227,12 @@ _ccshim_set() {
 _ccshim() {
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		COMPREPLY=($(compgen -W "run check doctor info stat set top serve replay plot plan lab debug -h --version" -- "${COMP_WORDS[1]}"))
+		COMPREPLY=($(compgen -W "run impair check doctor info stat set top serve replay plot plan lab debug -h --version" -- "${COMP_WORDS[1]}"))
 		return
 	fi
 	case ${COMP_WORDS[1]} in
 	run) _ccshim_run ;;
+	impair) _ccshim_impair ;;
 	check) _ccshim_check ;;
 	doctor) _ccshim_doctor ;;
 	info) _ccshim_info ;;

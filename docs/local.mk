@@ -2,7 +2,7 @@
 dist_man_MANS += docs/man/ccbench.1 docs/man/ccfabric.1 docs/man/ccshim.1 docs/man/ccshim-cc.7 \
 	docs/man/ccshim-check.1 docs/man/ccshim-debug.1 docs/man/ccshim-doctor.1 \
 	docs/man/ccshim-info.1 docs/man/ccshim-plan.1 docs/man/ccshim-plot.1 \
-	docs/man/ccshim-lab.1 docs/man/ccshim-replay.1 docs/man/ccshim-run.1 docs/man/ccshim-serve.1 \
+	docs/man/ccshim-impair.1 docs/man/ccshim-lab.1 docs/man/ccshim-replay.1 docs/man/ccshim-run.1 docs/man/ccshim-serve.1 \
 	docs/man/ccshim-set.1 docs/man/ccshim-stat.1 docs/man/ccshim-top.1 \
 	docs/man/ccshim-probes.7 docs/man/ccshim_cc.3 docs/man/ccshim_feed.3 \
 	docs/man/ccshim.conf.5 docs/man/libccshim.7 docs/man/ccshimd.8

@@ -78,6 +78,8 @@ ccs_core_sources = \
 	libshim/config/job.c \
 	libshim/config/job.h \
 	libshim/config/load.c \
+	libshim/config/impair.c \
+	libshim/config/impair.h \
 	libshim/config/match.c \
 	libshim/config/match.h \
 	libshim/config/open_path.c \
@@ -296,8 +298,12 @@ libccshim_la_SOURCES = \
 	libshim/preload/datapath/complete.h \
 	libshim/preload/datapath/drain.c \
 	libshim/preload/datapath/drain.h \
+	libshim/preload/datapath/async.c \
+	libshim/preload/datapath/async.h \
 	libshim/preload/datapath/emit.c \
 	libshim/preload/datapath/emit.h \
+	libshim/preload/datapath/impair.c \
+	libshim/preload/datapath/impair.h \
 	libshim/preload/datapath/linger.c \
 	libshim/preload/datapath/linger.h \
 	libshim/preload/datapath/pacer_thread.c \

@@ -68,6 +68,7 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/replay/replay.h \
 	tools/ccshim/replay/replay_csv.c \
 	tools/ccshim/run/run.c \
+	tools/ccshim/run/impair.c \
 	tools/ccshim/run/run_adapt.c \
 	tools/ccshim/run/run_adapt.h \
 	tools/ccshim/run/run_options.c \

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "config/filename.h"
+#include "config/impair.h"
 #include "config/plugin.h"
 #include "feedback/ipc.h"
 
@@ -109,6 +110,10 @@ const struct ccs_opt ccs_opt_table[] = {
 	  .doc = "Whether WRITE_WITH_IMM requests are split as well. The last segment then "
 		 "carries the immediate data, and the receiver's completion reports the "
 		 "length of that segment only. Requires split=y." },
+	{ .name = "impair", .type = CCS_OPT_STRING, .def = "", .check = ccs_impair_check,
+	  QP_AT(impair),
+	  .doc = "Network conditions and failures that queue pairs are tested with, as ccshim-impair(1) "
+		 "describes. Empty: none. Requires mode=enforce." },
 	{ .name = "linger", .type = CCS_OPT_TIME, .def = "10ms", .min = 0, .max = 1e7,
 	  QP_AT(linger),
 	  .doc = "How long ibv_destroy_qp, ibv_modify_qp to ERR and exit wait at most for "
@@ -377,6 +382,10 @@ const struct ccs_opt *ccs_options_conflict(const struct ccs_options *o, char *er
 	if (o->split_imm && !o->split) {
 		snprintf(err, errlen, "y requires split=y");
 		return ccs_opt_find("split_imm");
+	}
+	if (*o->impair && o->mode != CCS_MODE_ENFORCE) {
+		snprintf(err, errlen, "it requires mode=enforce");
+		return ccs_opt_find("impair");
 	}
 	if (o->max_inflight > 0 && o->max_inflight < o->segment) {
 		snprintf(err, errlen, "it is smaller than one segment of %s; raise it or lower segment",

@@ -37,6 +37,7 @@ struct ccs_options {
 	double max_inflight;    /* outstanding data per QP; default auto */
 	bool split;             /* split WRITE and READ; default y */
 	bool split_imm;         /* also WRITE_WITH_IMM; default n */
+	char impair[256];       /* conditions and failures; default "": none; see impair.h */
 	double linger;          /* for deferred requests of a QP that ends; default 10 ms */
 	int deepbind;           /* enum ccs_deepbind; default clear */
 	char agent[108];        /* socket of the host agent; default CCS_IPC_SOCKET; or "off" */

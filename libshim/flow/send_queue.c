@@ -202,7 +202,7 @@ static uint32_t full_len(const struct ccs_flow *f, const struct ccs_seg *seg)
  */
 static bool needs_signal(const struct ccs_flow *f, const struct ccs_seg *seg)
 {
-	if (f->state == CCS_FLOW_FLUSH)
+	if (f->state == CCS_FLOW_FLUSH || f->user.signals_all)
 		return true;
 	if (seg->last && (seg->flags & CCS_WR_SIGNALED))
 		return true;

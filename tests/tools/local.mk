@@ -32,6 +32,7 @@ tools_scripts = \
 	tests/tools/hardening.bats \
 	tests/tools/plugin.bats \
 	tests/tools/replay.bats \
+	tests/tools/impair.bats \
 	tests/tools/run.bats \
 	tests/tools/schemas.bats \
 	tests/tools/terminal.bats \

@@ -16,6 +16,7 @@ verbs_programs = \
 	tests/verbs/test_feedback \
 	tests/verbs/test_fork \
 	tests/verbs/test_idle_shadow \
+	tests/verbs/test_impair \
 	tests/verbs/test_last_thread \
 	tests/verbs/test_life \
 	tests/verbs/test_limits \

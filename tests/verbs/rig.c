@@ -110,7 +110,7 @@ static void in_its_own_process(void **state)
 int rig_run_in(int argc, char **argv, const char *group, const struct rig_mode *modes,
 	       size_t nmodes, const struct CMUnitTest *tests, size_t n)
 {
-	struct CMUnitTest all[12];
+	struct CMUnitTest all[16];
 
 	for (size_t i = 0; i < nmodes && i < sizeof(all) / sizeof(*all); i++) {
 		const struct rig_mode *m = &modes[i];

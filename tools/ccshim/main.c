@@ -14,6 +14,7 @@ static const struct command {
 	const char *doc;
 } commands[] = {
 	{ "run", cmd_run, "run a command under congestion control" },
+	{ "impair", cmd_impair, "run a command with delays and failures, to test it" },
 	{ "check", cmd_check, "check whether a command can be controlled here" },
 	{ "doctor", cmd_doctor, "judge the network by counters of this host" },
 	{ "info", cmd_info, "show version, configuration, algorithms and devices" },

@@ -17,6 +17,7 @@ enum {
 };
 
 int cmd_run(int argc, char **argv);
+int cmd_impair(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
