@@ -25,6 +25,7 @@ EXTRA_DIST += ci/lab/kernel/rxe_mlx5_queue.c
 EXTRA_DIST += ci/lab/native.sh
 EXTRA_DIST += ci/lab/qemu-init
 EXTRA_DIST += ci/lab/qemu.sh
+EXTRA_DIST += ci/lab/poll.c
 EXTRA_DIST += ci/lab/seed.c
 EXTRA_DIST += ci/lab/topology
 EXTRA_DIST += ci/lab/uml.config

@@ -6,7 +6,7 @@
 
 uml_source=''   # the tarball
 uml_dir=''      # cache: linux, clock (address of its virtual clock), config
-seed_dir=''     # cache: seed.so
+seed_dir=''     # cache: seed.so, poll.so
 
 engine_prepare() {
   local hash
@@ -19,7 +19,7 @@ engine_prepare() {
   [[ -e $uml_dir/$provider ]] ||
     fail "--provider $provider: the kernel in $uml_source has another rxe" \
       "than 6.12; apt-get install linux-source-6.12"
-  hash=$(sha256sum <"$parts/seed.c")
+  hash=$(cat "$parts"/{seed,poll}.c | sha256sum)
   seed_dir=$cache/seed-${hash:0:12}
   once "$seed_dir" uml_build_seed
 }
@@ -133,12 +133,14 @@ uml_clock_address() {
 }
 
 uml_build_seed() {
-  local build
+  local build name
   build=$(mktemp -d "$cache/build.XXXXXX")
   scratch+=("$build")
   mkdir "$build/done"
-  gcc -O2 -Wall -Wextra -shared -fPIC -o "$build/done/seed.so" "$parts/seed.c" ||
-    fail "cannot build lab/seed.c"
+  for name in seed poll; do
+    gcc -O2 -Wall -Wextra -shared -fPIC -o "$build/done/$name.so" "$parts/$name.c" ||
+      fail "cannot build lab/$name.c: apt-get install libc6-dev libibverbs-dev"
+  done
   mv -T "$build/done" "$seed_dir"
   rm -rf -- "$build"
 }
@@ -156,9 +158,15 @@ engine_start() {
   [[ $time == real ]] ||
     mode=(time-travel=inf-cpu time-travel-start=1700000000000000000)
   mkdir "$work/uml"
-  # perftest wants the cycle counter's frequency from there, and it is the
-  # host's counter that programs read.
-  [[ $time == virtual ]] || cat /proc/cpuinfo >"$work/cpuinfo"
+  # Programs want the cycle counter's frequency from there: in real time they read the host's
+  # counter, in virtual time the kernel answers with nanoseconds.
+  if [[ $time == real ]]; then
+    cat /proc/cpuinfo >"$work/cpuinfo"
+  else
+    printf '%s\t: %s\n' processor 0 'vendor_id' 'User Mode Linux' 'model name' UML \
+      'cpu MHz' 1000.000 bogomips 2000.00 >"$work/cpuinfo"
+    [[ -n $free_polls ]] || cp "$seed_dir/poll.so" "$work"
+  fi
   session env -i -C "$work" PATH=/usr/bin:/bin \
     LD_PRELOAD="$seed_dir/seed.so" LAB_SEED="$seed" \
     setarch -R "$uml_dir/linux" mem=2G umid=lab uml_dir=uml \
@@ -171,7 +179,7 @@ engine_start() {
 
 uml_last_clock='' uml_cpu_then=0
 
-# A program that neither sleeps nor reads the clock stops virtual time for all.
+# A program that neither sleeps nor waits in a way that the kernel knows stops virtual time for all.
 # From outside only the clock distinguishes it from heavy traffic, so the clock is
 # compared, with CPU time rather than wall time: other load of the machine must not
 # fail the run.
@@ -179,6 +187,11 @@ engine_watch() {
   local clock burnt
   [[ $time == virtual && $spin -gt 0 ]] || return 0
   clock=$(uml_clock "$1") || return 0
+  if grep -qa 'ccshim-lab: .* is stuck' "$work/console"; then
+    say "$(uml_spinner) is in a loop without system calls, in which nothing has changed for 60 s of" \
+      "virtual time (--spin 0: go on)"
+    return 1
+  fi
   if [[ $clock != "$uml_last_clock" ]]; then
     uml_last_clock=$clock uml_cpu_then=''
     return 0
@@ -186,9 +199,16 @@ engine_watch() {
   burnt=$(session_cpu_seconds "$1")
   uml_cpu_then=${uml_cpu_then:-$burnt}
   ((burnt - uml_cpu_then >= spin)) || return 0
-  say "a program in CMD spins without sleeping, which stops virtual time;" \
-    "use --time real (clock at $clock ns for $spin s of CPU time)"
+  say "virtual time stays at $clock ns: $(uml_spinner) has run for $spin s of CPU time without" \
+    "sleeping. If it waits, let it call sched_yield() between its tests, or use --time real; if it" \
+    "computes, use a larger --spin"
   return 1
+}
+
+# The task that the kernel has named on the console.
+uml_spinner() {
+  grep -aoE 'process .* \(PID [0-9]+\), thread .* \([0-9]+\)' "$work/console" | tail -n 1 | grep . ||
+    echo "a program in CMD"
 }
 
 uml_clock() {
