@@ -13,7 +13,7 @@ labdir = $(pkglibexecdir)/lab
 dist_lab_SCRIPTS = \
 	ci/lab/lab ci/lab/guest-init ci/lab/inside ci/lab/matrix ci/lab/qemu-init ci/lab/topology
 dist_lab_DATA = \
-	ci/lab/common.sh ci/lab/native.sh ci/lab/qemu.sh ci/lab/seed.c ci/lab/uml.config \
+	ci/lab/common.sh ci/lab/native.sh ci/lab/poll.c ci/lab/qemu.sh ci/lab/seed.c ci/lab/uml.config \
 	ci/lab/uml.sh
 labkerneldir = $(labdir)/kernel
 dist_labkernel_DATA = \
@@ -22,7 +22,7 @@ dist_labkernel_DATA = \
 	ci/lab/kernel/rxe_irdma.c ci/lab/kernel/rxe_irdma.h ci/lab/kernel/rxe_irdma_queue.c \
 	ci/lab/kernel/rxe_mlx5.c ci/lab/kernel/rxe_mlx5.h ci/lab/kernel/rxe_mlx5_queue.c
 labexecdir = $(labdir)
-labexec_DATA = ci/lab/seed.so
+labexec_DATA = ci/lab/poll.so ci/lab/seed.so
 $(labexec_DATA): %.so: $(top_srcdir)/%.c
 	$(AM_V_GEN)$(MKDIR_P) ci/lab && $(CC) -O2 -Wall -Wextra -shared -fPIC -o $@ $(top_srcdir)/$*.c
 # In the build tree the lab is a link beside ccshim.

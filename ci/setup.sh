@@ -49,7 +49,7 @@ begin() {
 readonly build_packages=(gcc libc6-dev make autoconf automake libtool pkg-config
   libibverbs-dev libmicrohttpd-dev libseccomp-dev libsodium-dev)
 # To compile the lab's kernel, rxe's provider, and the programs that build the network.
-readonly lab_packages=(gcc libc6-dev make flex bison bc perl patch binutils xz-utils
+readonly lab_packages=(gcc libc6-dev libibverbs-dev make flex bison bc perl patch binutils xz-utils
   iproute2 procps kmod libelf-dev libssl-dev ibverbs-providers)
 readonly demo_packages=(gnuplot-nox jq)
 readonly conformance_packages=(ibverbs-utils rdmacm-utils perftest python3-pyverbs fio

@@ -5,7 +5,7 @@
 # real rxe driver, the host's own tree as its root.
 
 uml_dir=''      # linux, clock (address of its virtual clock), config, a file for each provider
-seed_dir=''     # seed.so
+seed_dir=''     # seed.so, poll.so
 uml_memory=''   # directory of the file that is the guest's memory; empty: /dev/shm
 uml_fixed=()    # programs get fixed addresses by it
 
@@ -246,7 +246,8 @@ uml_clock_address() {
 # What guests' programs and the kernel preload: installed with the lab, otherwise compiled.
 uml_find_preloads() {
   seed_dir=$cache/preload-$(cat "$parts"/*.c | short_hash)
-  [[ -d $seed_dir ]] || need gcc:gcc "/usr/include/stdio.h:libc6-dev"
+  [[ -d $seed_dir ]] || need gcc:gcc "/usr/include/stdio.h:libc6-dev" \
+    "/usr/include/infiniband/verbs.h:libibverbs-dev"
   once "$seed_dir" uml_build_preloads
 }
 
@@ -276,9 +277,15 @@ engine_start() {
   [[ $time == real ]] ||
     mode=(time-travel=inf-cpu time-travel-start=1700000000000000000)
   mkdir "$work/uml"
-  # perftest wants the cycle counter's frequency from there, and it is the
-  # host's counter that programs read.
-  [[ $time == virtual ]] || cat /proc/cpuinfo >"$work/cpuinfo"
+  # Programs want the cycle counter's frequency from there: in real time they read the host's
+  # counter, in virtual time the kernel answers with nanoseconds.
+  if [[ $time == real ]]; then
+    cat /proc/cpuinfo >"$work/cpuinfo"
+  else
+    printf '%s\t: %s\n' processor 0 'vendor_id' 'User Mode Linux' 'model name' UML \
+      'cpu MHz' 1000.000 bogomips 2000.00 >"$work/cpuinfo"
+    [[ -n $free_polls ]] || cp "$seed_dir/poll.so" "$work"
+  fi
   session env -i -C "$work" PATH=/usr/bin:/bin \
     LD_PRELOAD="$seed_dir/seed.so" LAB_SEED="$seed" TMPDIR="$uml_memory" \
     "${uml_fixed[@]}" "$uml_dir/linux" mem=2G umid=lab uml_dir=uml \
@@ -291,7 +298,7 @@ engine_start() {
 
 uml_last_clock='' uml_cpu_then=0
 
-# A program that neither sleeps nor reads the clock stops virtual time for all.
+# A program that neither sleeps nor waits in a way that the kernel knows stops virtual time for all.
 # From outside only the clock distinguishes it from heavy traffic, so the clock is
 # compared, with CPU time rather than wall time: other load of the machine must not
 # fail the run.
@@ -299,6 +306,11 @@ engine_watch() {
   local clock burnt
   [[ $time == virtual && $spin -gt 0 ]] || return 0
   clock=$(uml_clock "$1") || return 0
+  if grep -qa 'ccshim-lab: .* is stuck' "$work/console"; then
+    say "$(uml_spinner) is in a loop without system calls, in which nothing has changed for 60 s of" \
+      "virtual time (--spin 0: go on)"
+    return 1
+  fi
   if [[ $clock != "$uml_last_clock" ]]; then
     uml_last_clock=$clock uml_cpu_then=''
     return 0
@@ -306,9 +318,16 @@ engine_watch() {
   burnt=$(session_cpu_seconds "$1")
   uml_cpu_then=${uml_cpu_then:-$burnt}
   ((burnt - uml_cpu_then >= spin)) || return 0
-  say "a program in CMD spins without sleeping, which stops virtual time;" \
-    "use --time real (clock at $clock ns for $spin s of CPU time)"
+  say "virtual time stays at $clock ns: $(uml_spinner) has run for $spin s of CPU time without" \
+    "sleeping. If it waits, let it call sched_yield() between its tests, or use --time real; if it" \
+    "computes, use a larger --spin"
   return 1
+}
+
+# The task that the kernel has named on the console.
+uml_spinner() {
+  grep -aoE 'process .* \(PID [0-9]+\), thread .* \([0-9]+\)' "$work/console" | tail -n 1 | grep . ||
+    echo "a program in CMD"
 }
 
 uml_clock() {

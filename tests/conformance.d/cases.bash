@@ -34,7 +34,7 @@ rcopy 3000000
 rdma_client
 ucx_perftest -t put_bw -D zcopy -s 65536 -n 50 -w 5
 ucp rc_v -t tag_bw -s 65536 -n 50 -w 5
-mpi ucx collectives -s 300000 -n 3
+mpi ucx loops -s 300000 -n 3
 fi_pingpong -e msg -I 10
 pyverbs test_qp test_qpex test_cq test_cqex test_cq_events test_atomic test_mr
 TXT
@@ -100,7 +100,8 @@ full_cases() {
   each 'ucp ud_v -n 100 -w 10' '-t tag_lat -s 8' '-t tag_bw -s 65536'
   each 'mpi ofi NPopenmpi -u 20000 -n 5' -i -a
   each 'mpi ucx NPopenmpi -u 20000 -n 5' -i -a
-  each 'mpi ucx collectives' '-s 64 -n 20' '-s 4000000 -n 2'
+  each 'mpi ucx loops' '-s 64 -n 20' '-s 4000000 -n 2'
+  each 'mpi mpich loops' '-s 64 -n 20' '-s 65536 -n 20'
   each 'mpi mpich NPmpich2 -u 20000 -n 5' -i -a
   each 'dapltest -T T' "$transact client SR 4096 server SR 4096" \
     "$transact client RW 4096 1 server RW 2048 4 client SR 1024 3 -f server SR 2048 1 -f" \

@@ -25,6 +25,9 @@ endpoints() {
     rdma_client | rdma_xclient)
       server=("${program/client/server}" "$@" -p "$port")
       client=("$program" "$@" -s "$server_ip" -p "$port") ;;
+    mckey)
+      server=(mckey "$@" -b "$server_ip")
+      client=(mckey "$@" -b "$client_ip" -s) ;;
     rcopy)
       head -c "$1" /dev/urandom >sent
       server=(rcopy -p "$port")
@@ -86,7 +89,7 @@ ucp() {
 mpi() {
   local over=$1 open=(mpirun.openmpi --allow-run-as-root --oversubscribe --mca pml)
   shift
-  [[ $1 != collectives ]] || set -- "${ccshim%/tools/*}/bench/micro/$1" "${@:2}"
+  [[ $1 != loops ]] || set -- "${ccshim%/tools/*}/tests/lab/mpi_loops" "${@:2}"
   server=(true)
   case $over in
     ofi)

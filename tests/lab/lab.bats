@@ -426,6 +426,117 @@ SH
   run ! cmp -s first "$scratch/stdout"
 }
 
+# -- programs that wait without sleeping -----------------------------------------
+
+# waiter KIND: its other thread sets a variable after 3 ms, which KIND of loop awaits. Prints the time.
+write_waiter() {
+  cat >waiter.c <<'C'
+#define _GNU_SOURCE
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <x86intrin.h>
+
+static volatile int set, never;
+static volatile long tests;
+
+static long now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void *setter(void *arg)
+{
+	usleep(3000);
+	set = 1;
+	return arg;
+}
+
+static void *count(void *arg)
+{
+	pthread_setname_np(pthread_self(), "counter");
+	while (!never)
+		tests++;
+	return arg;
+}
+
+int main(int argc, char **argv)
+{
+	const char *kind = argc > 1 ? argv[1] : "";
+	unsigned long cycles;
+	pthread_t thread;
+	long began;
+
+	puts(kind);
+	fflush(stdout);
+	if (!strcmp(kind, "counting")) {
+		pthread_create(&thread, NULL, count, NULL);
+		return pthread_join(thread, NULL);
+	}
+	pthread_create(&thread, NULL, setter, NULL);
+	began = now();
+	cycles = __rdtsc();
+	if (!strcmp(kind, "memory"))
+		while (!set)
+			;
+	else if (!strcmp(kind, "calls"))
+		while (!set)
+			poll(NULL, 0, 0);
+	else if (!strcmp(kind, "yield"))
+		while (!set)
+			sched_yield();
+	else if (!strcmp(kind, "cycles"))
+		while (__rdtsc() - cycles < 3000000)
+			;
+	printf("%ld %lu\n", now() - began, __rdtsc() - cycles);
+	return pthread_join(thread, NULL);
+}
+C
+  gcc -O1 -pthread -o waiter waiter.c
+}
+
+@test "a loop on memory, polls, sched_yield() or the cycle counter takes the time that it waits" {
+  local kind
+  write_waiter
+  for kind in memory calls yield cycles; do
+    uml -- ./waiter $kind
+    expect 0
+    cp "$scratch/stdout" first
+    uml -- ./waiter $kind
+    expect 0
+    diff first "$scratch/stdout"
+    # 3 ms, and the timer slack of usleep(); 16th later at most
+    awk -v kind=$kind 'NR == 2 { print kind, $0; exit !($1 >= 3e6 && $1 < 3.3e6 && $2 >= $1 && $2 < $1 + 1000) }' first
+  done
+}
+
+# pingpong PREFIX…: one whose programs poll.
+pingpong() {
+  uml "${options[@]}" -- bash -c '
+    "$@" ibv_rc_pingpong -g 1 -d rxe_1 -n 200 & sleep 0.1
+    "$@" ibv_rc_pingpong -g 1 -d rxe_2 -n 200 127.0.0.1 && wait $!' - "$@"
+}
+
+@test "empty polls take time, in children and without an environment as well; --free-polls stops the clock" {
+  local options=()
+  pingpong env
+  expect 0
+  cp "$scratch/stdout" first
+  pingpong env -i sh -c '/usr/bin/"$@"; exit $?' -
+  expect 0
+  [[ $(grep -c '^200 iters' "$scratch/stdout") -eq 2 ]]
+  pingpong env
+  expect 0
+  diff first "$scratch/stdout"
+}
+
 # -- when things go wrong ----------------------------------------------------
 
 @test "wrong options are refused in one line, with status 2" {
@@ -517,12 +628,20 @@ TXT
   grep -q 'ended before CMD did' "$scratch/stderr"
 }
 
-@test "a program that spins in virtual time is killed, with the reason" {
-  uml --timeout 600 --spin 3 -- sh -c 'echo before; while :; do :; done'
+@test "a program that stops virtual time is killed, with its name, its thread and the remedy" {
+  write_waiter
+  uml --timeout 600 --spin 3 -- ./waiter counting
+  expect 125
+  [[ $(stdout) == counting ]]
+  grep -E 'process waiter \(PID [0-9]+\), thread counter \([0-9]+\) has run .*sched_yield.*--time real.*--spin' \
+    "$scratch/stderr"
+}
+
+@test "a loop in which nothing ever changes is ended, with its name" {
+  uml --timeout 600 -- sh -c 'echo before; while :; do :; done'
   expect 125
   [[ $(stdout) == before ]]
-  grep -q 'spins without sleeping, which stops virtual time; use --time real' \
-    "$scratch/stderr"
+  grep -E 'process sh \(PID [0-9]+\), thread sh .* nothing has changed for 60 s of virtual time' "$scratch/stderr"
 }
 
 @test "a program that sleeps between bursts of work is not" {

@@ -13,6 +13,11 @@ tests_lab_verify_SOURCES = \
 	tests/lab/verify.c
 tests_lab_verify_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS)
 tests_lab_verify_LDADD = $(VERBS_LIBS)
+# For tests/conformance, which makes it.
+EXTRA_PROGRAMS += tests/lab/mpi_loops
+tests_lab_mpi_loops_SOURCES = tests/lab/mpi_loops.c
+tests_lab_mpi_loops_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+tests_lab_mpi_loops_LDADD = $(MPI_LIBS)
 EXTRA_DIST += tests/lab/agent.bats tests/lab/agents.bash tests/lab/apps.bats \
 	tests/lab/clock.bats tests/lab/dcqcn.bats \
 	tests/lab/guest.bash tests/lab/hardware.bats tests/lab/hpcc-proof tests/lab/hpcc.bats tests/lab/hpcc.sh \
