@@ -65,8 +65,6 @@ ccs_core_sources = \
 	libshim/cc/spec.c \
 	libshim/cc/swift.c \
 	libshim/cc/timely.c \
-	libshim/config/agent_place.c \
-	libshim/config/agent_place.h \
 	libshim/config/conf.c \
 	libshim/config/conf.h \
 	libshim/config/environment.c \
@@ -271,9 +269,6 @@ pkglib_preloaddir = $(libdir)/ccshim
 pkglib_preload_LTLIBRARIES = libccshim.la libibverbs-ccshim.la
 libccshim_la_SOURCES = \
 	$(ccs_core_sources) \
-	$(ccs_agent_sources) \
-	libshim/preload/control/agent_thread.c \
-	libshim/preload/control/agent_thread.h \
 	libshim/preload/control/policy.c \
 	libshim/preload/control/policy.h \
 	libshim/preload/control/qp_feedback.c \

@@ -403,8 +403,6 @@ void ccs_clients_retry_refused(struct ccs_agent *a)
 
 void ccs_clients_tick(struct ccs_agent *a, uint64_t now_ns)
 {
-	if (a->config.gives_way && !has_name(a))
-		a->stopping = true;
 	if (!a->listener.active && a->refused.fd < 0)
 		a->listener.active = ccs_agent_watch(a, &a->listener.source) == 0;
 	for (struct ccs_client *c = a->client; c < a->client + CCS_AGENT_CLIENTS; c++) {

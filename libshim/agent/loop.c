@@ -162,8 +162,7 @@ static void report_alive(struct ccs_agent *a)
 static int64_t next_timeout_ns(const struct ccs_agent *a)
 {
 	const uint64_t now_ns = ccs_agent_now(a);
-	const bool idle = !a->nclients && !a->peers.high && a->listener.active &&
-			  !a->config.gives_way;
+	const bool idle = !a->nclients && !a->peers.high && a->listener.active;
 	uint64_t due_ns = idle ? UINT64_MAX : a->due.tick_ns;
 
 	if (a->config.alive_ns && a->due.alive_ns < due_ns)

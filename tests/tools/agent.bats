@@ -331,24 +331,7 @@ line() {
 	kill $agent
 	wait $agent
 	agent=
-	CCSHIM_AGENT_THREAD=n line warn "no agent runs at $socket; start ccshimd"
+	line warn "no agent runs at $socket; start ccshimd"
 	socket=off line warn "agent=off"
 	CCSHIM_CC=timely "$ccshim" check | grep -E '^ok +agent +not needed for timely'
-}
-
-@test "check: an agent that watches, and a process that may be one" {
-	[ "$EUID" -eq 0 ] || skip "watching takes privileges"
-	socket=$PWD/agent.sock
-	export CCSHIM_AGENT_THREAD=y
-	line ok "no agent runs at $socket: the command's process will run one in a thread"
-	# By default no process in a container is one; on a host with ccshimd installed none at all.
-	if unshare -p true 2> /dev/null; then
-		CCSHIM_AGENT_THREAD=auto run2 unshare -pf --mount-proc env CCSHIM_CC=dcqcn \
-			CCSHIM_AGENT="$socket" "$ccshim" check
-		grep -E "^warn +agent +no agent runs" <<< "$output"
-	fi
-	if setpriv --version > /dev/null 2>&1; then
-		setpriv --inh-caps=-all --bounding-set=-net_raw env CCSHIM_CC=dcqcn \
-			CCSHIM_AGENT="$socket" "$ccshim" check | grep -E "^warn +agent +no agent runs"
-	fi
 }
