@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Creation of queue pairs: which are controlled, and on which shadow CQ. */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/pool.h"
