@@ -161,7 +161,6 @@ libccs_fabric_la_SOURCES = \
 	libshim/fabric/marking.c \
 	libshim/fabric/marking.h \
 	libshim/fabric/cbd.c \
-	libshim/fabric/cbd_order.c \
 	libshim/fabric/cbd.h \
 	libshim/fabric/qos.c \
 	libshim/fabric/qos.h
