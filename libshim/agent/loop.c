@@ -111,7 +111,7 @@ struct ccs_agent *ccs_agent_open(const struct ccs_agent_config *config, char *er
 	a->counters.sysfs = config->sysfs ? config->sysfs : "/sys";
 	a->opened_ns = ccs_agent_now(a);
 	a->epoll = a->stop.fd = a->netlink.fd = -1;
-	a->listener.source.fd = a->listener.lock = a->refused.fd = -1;
+	a->listener.source.fd = a->refused.fd = -1;
 	if (parse_addresses(a, err, len) == 0 && open_components(a, err, len) == 0) {
 		ccs_inherited_check(a);
 		return a;
