@@ -261,7 +261,7 @@ installed_files() {
     include/ccshim/{cc,fake,feed,stats}.h lib/libccshim_feed.so.0.0.0 lib/ccshim/{ld.so.preload,lib{,ibverbs-}ccshim.so,libfakerdma.so} \
     lib/pkgconfig/{ccshim,ccshim_feed,fakerdma}.pc share/bash-completion/completions/{ccbench,ccfabric,ccshimd} \
     share/bash-completion/completions/ccshim.bash share/ccshim/bpftrace/{gated,rate,rtt-hist}.bt \
-    share/ccshim/fabric/{sonic,ucloud}.models share/doc/ccshim/examples/{aimd,cnp}.c \
+    share/ccshim/fabric/{sonic,ucloud}.models share/doc/ccshim/examples/aimd.c \
     share/doc/ccshim/deploy/{apptainer.def,cdi.yaml,enroot-hook.sh,kubernetes{,-pod}.yaml,modulefile} \
     share/doc/ccshim/{agents,ci,fabric,metrics,operate,telemetry,tutorial}.md share/doc/ccshim/ccshim.conf.example \
     share/doc/ccshim/metrics/{ccshim.json,ccshim-metrics.service,ccshim-metrics.timer} \

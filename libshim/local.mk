@@ -65,8 +65,6 @@ ccs_core_sources = \
 	libshim/cc/spec.c \
 	libshim/cc/swift.c \
 	libshim/cc/timely.c \
-	libshim/config/agent_place.c \
-	libshim/config/agent_place.h \
 	libshim/config/conf.c \
 	libshim/config/conf.h \
 	libshim/config/environment.c \
@@ -165,7 +163,6 @@ libccs_fabric_la_SOURCES = \
 	libshim/fabric/marking.c \
 	libshim/fabric/marking.h \
 	libshim/fabric/cbd.c \
-	libshim/fabric/cbd_order.c \
 	libshim/fabric/cbd.h \
 	libshim/fabric/qos.c \
 	libshim/fabric/qos.h
@@ -273,9 +270,6 @@ pkglib_preloaddir = $(libdir)/ccshim
 pkglib_preload_LTLIBRARIES = libccshim.la libibverbs-ccshim.la
 libccshim_la_SOURCES = \
 	$(ccs_core_sources) \
-	$(ccs_agent_sources) \
-	libshim/preload/control/agent_thread.c \
-	libshim/preload/control/agent_thread.h \
 	libshim/preload/control/policy.c \
 	libshim/preload/control/policy.h \
 	libshim/preload/control/qp_feedback.c \

@@ -207,8 +207,6 @@ tools_ccshimd_ccshimd_SOURCES = \
 	tools/ccshimd/derive.c \
 	tools/ccshimd/derive.h \
 	tools/ccshimd/ccshimd.h \
-	tools/ccshimd/displace.c \
-	tools/ccshimd/displace.h \
 	tools/ccshimd/filter.c \
 	tools/ccshimd/filter.h \
 	tools/ccshimd/key_file.c \

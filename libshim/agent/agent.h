@@ -5,8 +5,8 @@
  * The host agent. As NP it captures CE marks on arriving RoCEv2 packets and sends CNPs to the
  * agents of their senders; on the RP side it receives CNPs and delivers them to the process and
  * queue pair concerned. It measures the links on which data arrive, or leave a switch, for senders
- * that request telemetry. One loop runs in one thread, main()'s or one of the shim's: no code here
- * exits, handles signals, or is global.
+ * that request telemetry. One loop runs in one thread: no code here exits, handles signals, or
+ * is global.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,9 +74,6 @@ struct ccs_agent_config {
 	unsigned npublications;
 	const char *const *switches;     /* addresses of agents to request records from */
 	unsigned nswitches;
-
-	bool daemon;                     /* clients must not take its place when it has ended */
-	bool gives_way;                  /* its run ends when its socket's file is removed */
 
 	/* Whether a process may register that queue pair: 0 or an errno. uid: the user that
 	 * connected, or CCS_ANY_USER. NULL: always. */

@@ -111,7 +111,7 @@ struct ccs_agent *ccs_agent_open(const struct ccs_agent_config *config, char *er
 	a->counters.sysfs = config->sysfs ? config->sysfs : "/sys";
 	a->opened_ns = ccs_agent_now(a);
 	a->epoll = a->stop.fd = a->netlink.fd = -1;
-	a->listener.source.fd = a->listener.lock = a->refused.fd = -1;
+	a->listener.source.fd = a->refused.fd = -1;
 	if (parse_addresses(a, err, len) == 0 && open_components(a, err, len) == 0) {
 		ccs_inherited_check(a);
 		return a;
@@ -162,8 +162,7 @@ static void report_alive(struct ccs_agent *a)
 static int64_t next_timeout_ns(const struct ccs_agent *a)
 {
 	const uint64_t now_ns = ccs_agent_now(a);
-	const bool idle = !a->nclients && !a->peers.high && a->listener.active &&
-			  !a->config.gives_way;
+	const bool idle = !a->nclients && !a->peers.high && a->listener.active;
 	uint64_t due_ns = idle ? UINT64_MAX : a->due.tick_ns;
 
 	if (a->config.alive_ns && a->due.alive_ns < due_ns)

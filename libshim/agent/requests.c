@@ -104,8 +104,7 @@ static bool handle_request(struct ccs_agent *a, struct ccs_client *c, uint32_t t
 
 	switch (type) {
 	case CCS_IPC_HELLO:
-		return send_result(c, handle_hello(a, c, data, fd),
-				   a->config.daemon ? CCS_IPC_DAEMON : 0);
+		return send_result(c, handle_hello(a, c, data, fd), 0);
 	case CCS_IPC_ADD:
 		return send_result(c, c->hello_done ? ccs_agent_flow_add(a, c, add) : EPROTO,
 				   add->slot);

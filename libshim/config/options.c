@@ -16,7 +16,6 @@
 
 const char *const ccs_mode_names[] = { "off", "observe", "enforce", NULL };
 static const char *const deepbinds[] = { "clear", "keep", NULL };
-static const char *const agent_threads[] = { "auto", "y", "n", NULL };
 static const char *const fallbacks[] = { "auto", "timely", "swift", "hold", "open", NULL };
 static const char *const levels[] = { "error", "warn", "info", "debug", NULL };
 
@@ -135,13 +134,6 @@ const struct ccs_opt ccs_opt_table[] = {
 	  .doc = "Socket of the host agent, which provides the feedback other than RTTs "
 		 "that an algorithm needs (CNPs, telemetry, advised rates). With off no "
 		 "agent is contacted, and such an algorithm runs without this feedback." },
-	{ .name = "agent_thread", .type = CCS_OPT_ENUM, .def = "auto", .choices = agent_threads,
-	  AT(agent_thread),
-	  .doc = "Whether a process that finds no host agent runs one in a thread, for the "
-		 "whole host. This requires the capability CAP_NET_RAW and a directory in "
-		 "which the socket can be created. auto: not where ccshimd is installed, nor "
-		 "in a container, that is a PID namespace. None is started for cc=auto, "
-		 "which works without an agent." },
 	{ .name = "fallback", .type = CCS_OPT_ENUM, .def = "auto", .choices = fallbacks,
 	  QP_AT(fallback),
 	  .doc = "Algorithm used while the feedback that cc needs is unavailable: timely "

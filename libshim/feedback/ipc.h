@@ -26,13 +26,10 @@ struct ccs_ipc_hello {
 	uint32_t type, version;
 };
 
-/* The agent is ccshimd, not a thread of another process: no process takes its place. */
-#define CCS_IPC_DAEMON 1u
-
 struct ccs_ipc_result {
 	uint32_t type;
 	int32_t error;                   /* 0 or an errno */
-	uint32_t slot;                   /* slot of the ADD; after a HELLO: CCS_IPC_DAEMON or 0 */
+	uint32_t slot;                   /* slot of the ADD */
 	uint32_t version;                /* the agent's, to a HELLO */
 };
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The software send queue of a flow: accepts WRs, segments them, asks for completions, retires. */
-#include <string.h>
 
 #include "base/pool.h"
 #include "base/probe.h"

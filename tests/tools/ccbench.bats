@@ -160,7 +160,7 @@ json() { jq -e "$1" "$out"; }
 
 @test "the share that an algorithm's fallback carried is in the table and in the JSON" {
 	setup_bench
-	export CCSHIM_AGENT=$BATS_TEST_TMPDIR/none.sock CCSHIM_AGENT_THREAD=n
+	export CCSHIM_AGENT=$BATS_TEST_TMPDIR/none.sock
 	bench_only permutation -n 20 -s 4k --cc hpcc,timely
 	json '.runs | .[0].fallback_share == 1 and .[0].fallback == .[0].shim[0].report.qps[0].cc and
 		.[1].fallback_share == null'

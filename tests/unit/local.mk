@@ -35,7 +35,6 @@ unit_programs = \
 	tests/unit/test_agent_inbound \
 	tests/unit/test_agent_limits \
 	tests/unit/test_agent_peers \
-	tests/unit/test_agent_place \
 	tests/unit/test_agent_relay \
 	tests/unit/test_agent_telemetry \
 	tests/unit/test_auth \

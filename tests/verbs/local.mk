@@ -3,7 +3,6 @@
 # with both preloaded (rig.c). tests/verbs/test_NAME.c is a program: add it to the list.
 if HAVE_CMOCKA
 verbs_programs = \
-	tests/verbs/test_agent_thread \
 	tests/verbs/test_alloc \
 	tests/verbs/test_cancel \
 	tests/verbs/test_clock \

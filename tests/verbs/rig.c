@@ -61,7 +61,6 @@ void rig_exec(char **argv, ...)
 	setenv("CCSHIM_CONFIG", "", 1);
 	/* the settings of this host must not apply */
 	setenv("CCSHIM_AGENT", "/nowhere/agent.sock", 0);
-	setenv("CCSHIM_AGENT_THREAD", "n", 0);
 	va_start(ap, argv);
 	while ((setting = va_arg(ap, const char *))) {
 		const size_t len = strcspn(setting, "=");

@@ -23,7 +23,6 @@
 #include "ccshimd.h"
 #include "auth.h"
 #include "derive.h"
-#include "displace.h"
 #include "filter.h"
 #include "links.h"
 
@@ -399,7 +398,7 @@ static int serve(struct ccshimd *d)
 	d->config.inherited = d->inherited;
 	d->config.ninherited = inherited_sockets(d->inherited, LIST);
 	set_watchdog(&d->config);
-	running = open_displacing(&d->config, err, sizeof(err));
+	running = ccs_agent_open(&d->config, err, sizeof(err));
 	if (!running) {
 		agent_error("%s", err);
 		auth_close(&d->auth);
@@ -448,7 +447,6 @@ int main(int argc, char **argv)
 	static struct ccshimd d = { .qps = { .netlink.fd = -1 } };
 
 	d.config = ccs_agent_defaults();
-	d.config.daemon = true;
 	d.config.warn = print_warning;
 	d.config.addresses = d.address;
 	d.config.capacities = d.capacity;

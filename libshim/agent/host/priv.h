@@ -318,8 +318,7 @@ struct ccs_agent {
 	struct {
 		struct ccs_source source;
 		bool active;             /* the loop waits for it */
-		int lock;                /* on the socket's path; -1: its name is not the agent's */
-		dev_t dev;               /* of the socket file that the agent bound */
+		dev_t dev;               /* of the socket file that the agent bound; 0: none */
 		ino_t ino;
 	} listener;
 	struct {
