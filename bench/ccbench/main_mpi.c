@@ -16,6 +16,7 @@
 #include "bench/ccbench/place/place_mpi.h"
 #include "bench/ccbench/scenario/scenario.h"
 #include "bench/ccbench/traffic/worker.h"
+#include "tools/common/next_option.h"
 
 static int usage(int rank, int status)
 {
