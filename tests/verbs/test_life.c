@@ -556,6 +556,12 @@ static struct ibv_qp *qp_in(struct rig *r, const struct thread_domain *d)
 	return qp;
 }
 
+static void dealloc_domain(const struct thread_domain *d)
+{
+	assert_int_equal(ibv_dealloc_pd(d->pd), 0);
+	assert_int_equal(ibv_dealloc_td(d->td), 0);
+}
+
 /* Most of eight WRITEs wait for the pacer thread, whose posts the device accepts. */
 static void helper_posts(struct rig *r, unsigned foreign_posts)
 {
@@ -567,6 +573,44 @@ static void helper_posts(struct rig *r, unsigned foreign_posts)
 		assert_true(rig_keep_waiting(&spins));
 	rig_poll(r->scq, 8, wc);
 	assert_int_equal(fake_counts().foreign_posts, foreign_posts);
+}
+
+/*
+ * Only the application's thread uses the thread domain, although the pacer thread posts waiting
+ * WRs.
+ */
+static void thread_domains_are_used_by_the_applications_thread_only(void **state)
+{
+	const unsigned foreign_posts = fake_counts().foreign_posts;
+	struct thread_domain d;
+	struct ibv_qp *uc, *keep;
+	struct rig r;
+
+	rig_open(&r, (struct rig_conf){ 0 });
+	d = thread_domain(&r, 0);
+	keep = r.a;
+	r.a = qp_in(&r, &d);
+	assert_true(controlled(r.a, r.scq));
+	assert_ptr_equal(r.a->pd, d.pd);
+	rig_to_rts(&r, r.a, r.b->qp_num);
+	r.conf.type = IBV_QPT_UC;
+	uc = qp_in(&r, &d); /* uncontrolled, in the same domain */
+	r.conf.type = IBV_QPT_RC;
+	rig_to_rts(&r, uc, r.b->qp_num);
+	fake_seen_clear();
+	helper_posts(&r, foreign_posts);
+
+	assert_int_equal(ibv_dealloc_pd(d.pd), EBUSY);
+	assert_int_equal(ibv_destroy_qp(uc), 0);
+	assert_int_equal(ibv_dealloc_pd(d.pd), EBUSY);
+	fake_fail_destroy_qp(0, EAGAIN);
+	assert_int_equal(ibv_destroy_qp(r.a), EAGAIN);
+	assert_ptr_equal(r.a->pd, d.pd);
+	assert_int_equal(ibv_dealloc_pd(d.pd), EBUSY);
+	assert_int_equal(ibv_destroy_qp(r.a), 0);
+	dealloc_domain(&d);
+	r.a = keep;
+	rig_close(&r);
 }
 
 /* A provider (mlx5) would then take no lock, or abort the process. */
@@ -582,7 +626,7 @@ static void mlx5_single_threaded_is_hidden_from_the_provider(void **state)
 	unsetenv("MLX5_SINGLE_THREADED");
 }
 
-/* The application manages the memory of these QPs, or promises that one thread uses them. */
+/* The application manages the memory of these QPs. */
 static void assert_uncontrolled_in(struct rig *r, const struct thread_domain *d)
 {
 	struct ibv_qp *qp = qp_in(r, d);
@@ -593,7 +637,7 @@ static void assert_uncontrolled_in(struct rig *r, const struct thread_domain *d)
 	assert_int_equal(ibv_dealloc_pd(d->pd), 0);
 }
 
-static void qps_in_domains_with_allocators_or_threads_are_uncontrolled(void **state)
+static void qps_in_domains_with_allocators_are_uncontrolled(void **state)
 {
 	const uint32_t allocators = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS;
 	struct ibv_parent_domain_init_attr attr = { .comp_mask = allocators };
@@ -602,9 +646,6 @@ static void qps_in_domains_with_allocators_or_threads_are_uncontrolled(void **st
 
 	rig_open(&r, (struct rig_conf){ 0 });
 	with_td = thread_domain(&r, allocators);
-	assert_uncontrolled_in(&r, &with_td);
-	assert_int_equal(ibv_dealloc_td(with_td.td), 0);
-	with_td = thread_domain(&r, 0);
 	assert_uncontrolled_in(&r, &with_td);
 	assert_int_equal(ibv_dealloc_td(with_td.td), 0);
 	attr.pd = r.pd;
@@ -655,7 +696,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(shadow_cqs_are_shared_and_reused_by_many_qps),
 		cmocka_unit_test(uc_and_ud_are_uncontrolled),
 		cmocka_unit_test(extended_cqs_are_controlled),
-		cmocka_unit_test(qps_in_domains_with_allocators_or_threads_are_uncontrolled),
+		cmocka_unit_test(thread_domains_are_used_by_the_applications_thread_only),
+		cmocka_unit_test(qps_in_domains_with_allocators_are_uncontrolled),
 		cmocka_unit_test(mlx5_single_threaded_is_hidden_from_the_provider),
 		cmocka_unit_test(a_reopened_device_is_controlled_again),
 	};

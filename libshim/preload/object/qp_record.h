@@ -68,6 +68,7 @@ struct qp_failure {
 /* Attributes as the application set them. */
 struct qp_attr {
 	struct ibv_qp_cap cap;           /* as returned to the application */
+	struct parent_domain *domain;    /* NULL: not in a parent domain */
 	uint8_t port;
 	bool may_split;                  /* created with entries for segments */
 	uint8_t class_given, class_sent; /* traffic class: the application's, the device's */

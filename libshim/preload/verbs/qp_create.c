@@ -70,7 +70,7 @@ static bool is_controllable(const struct request *rq, struct cq **cq, enum ccs_u
 		*reason = CCS_UNCONTROLLED_IWARP;
 	else if (!attr->cap.max_send_wr)
 		*reason = CCS_UNCONTROLLED_NO_SEND_QUEUE;
-	else if (ccs_parent_domain_is(rq->pd))
+	else if (!ccs_parent_domain_is_avoidable(rq->pd))
 		*reason = CCS_UNCONTROLLED_PARENT_DOMAIN;
 	else if (!*cq)
 		*reason = CCS_UNCONTROLLED_UNKNOWN_CQ;
@@ -102,7 +102,7 @@ static struct ibv_qp *create_real(const struct request *rq, struct shadow *s, ui
 		.cap = rq->attr->cap,
 		.qp_type = rq->attr->qp_type,
 		.comp_mask = rq->ex ? rq->ex->comp_mask : 0,
-		.pd = rq->pd,
+		.pd = ccs_parent_domain_plain(rq->pd),
 	};
 	struct ibv_qp *qp;
 
@@ -218,6 +218,7 @@ static struct ibv_qp *create_on_shadow(const struct request *rq, struct cq *cq, 
 	}
 	ccs_cq_release(cq, s, entries - qp->reserved, false);
 	rq->attr->cap = qp->attr.cap;
+	ccs_parent_domain_enter(qp, rq->pd);
 	ccs_report_add(qp);
 	ccs_publish_begin(qp);
 	return real;

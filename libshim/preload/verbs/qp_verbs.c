@@ -17,6 +17,7 @@
 #include "preload/datapath/pacer_thread.h"
 #include "preload/datapath/qp.h"
 #include "preload/object/clock.h"
+#include "preload/object/parent_domain.h"
 #include "preload/object/ptrmap.h"
 #include "preload/object/real.h"
 #include "preload/object/registry.h"
@@ -327,10 +328,12 @@ static int destroy_qp(struct qp *qp)
 	ccs_linger(qp);
 	set_dead(qp, true);
 	ccs_purge_begin(&purge, qp->real, false);
+	ccs_parent_domain_set_pd(qp, false);
 	ccs_qp_set_send_cq(qp, false);
 	rc = ccs_real()->ibv_destroy_qp(qp->real);
 	if (rc) {
 		ccs_qp_set_send_cq(qp, true);
+		ccs_parent_domain_set_pd(qp, true);
 		set_dead(qp, false);
 		return rc;
 	}
@@ -351,6 +354,7 @@ static int destroy_qp(struct qp *qp)
 	ccs_purge_end(&purge, qp->qp_num, qp->id);
 	ccs_qp_feedback_detach(qp);
 	ccs_cq_release(cq, qp->shadow, qp->reserved, true);
+	ccs_parent_domain_leave(qp);
 	ccs_qp_put(qp);
 	return 0;
 }
