@@ -195,7 +195,7 @@ _ccshim_lab() {
 	--hosts | --rate | --nic | --queue | --ecn | --delay | --mtu | --seed | --timeout | --spin) return ;;
 	esac
 	COMPREPLY=($(compgen -W "-h --help --engine --provider --time --hosts --rate --nic --queue --ecn --priority
-		--trunk --delay --mtu --seed --out --build --root --timeout --spin --prepare --source --install" -- "$word"))
+		--trunk --delay --mtu --seed --out --build --root --timeout --spin --free-polls --prepare --source --install" -- "$word"))
 }
 
 _ccshim_doctor() {

@@ -151,7 +151,7 @@ uml_build_needs() {
     package=$(uml_source_package)
   fi
   need "${UML_RUN[@]}" gcc:gcc /usr/include/stdio.h:libc6-dev make:make flex:flex bison:bison bc:bc perl:perl \
-    patch:patch ld:binutils "$unpacker:${unpacker/%xz/xz-utils}" \
+    patch:patch ld:binutils /usr/include/infiniband/verbs.h:libibverbs-dev "$unpacker:${unpacker/%xz/xz-utils}" \
     ${package:+"/usr/src/linux-source-*:$package"}
 }
 

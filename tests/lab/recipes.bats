@@ -45,8 +45,8 @@ commands() {
 
 @test "the recipes for libfabric and UCX work" {
   # Each line after `ccshim lab` that is indented belongs to it.
-  sed -n '/^libfabric and UCX/,/^A program/s/^    //p' "$top/docs/guide/ci.md" |
-    sed "s,^ccshim lab,'$top/ci/lab/lab' --engine uml --rate 10gbit," >script
+  sed -n '/^libfabric and UCX/,/^This tests/s/^    //p' "$top/docs/guide/ci.md" |
+    sed "s,^ccshim lab,'$top/ci/lab/lab' --engine uml," >script
   [[ $(grep -c -- '--engine uml' script) -eq 2 ]]
   command -v fi_pingpong && command -v ucx_perftest || skip "no libfabric-bin, ucx-utils"
   bash -e script
