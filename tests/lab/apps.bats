@@ -300,7 +300,7 @@ verified() {
       --out "$BATS_TEST_TMPDIR/$run") >"$run.tap" 2>&1 &
   done
   wait -n && wait -n || { cat ./*.tap; return 1; }
-  ! grep -E '^not ok|# SKIP' 1.tap
+  run ! grep -E '^not ok|# SKIP' 1.tap
   diff -r 1 2
 }
 
