@@ -62,6 +62,8 @@ ccs_core_sources = \
 	libshim/cc/hpcc.c \
 	libshim/cc/jitter.h \
 	libshim/cc/minmax.h \
+	libshim/cc/shares.c \
+	libshim/cc/shares.h \
 	libshim/cc/spec.c \
 	libshim/cc/swift.c \
 	libshim/cc/timely.c \
