@@ -127,7 +127,7 @@ _ccshim_stat() {
 		sed -n 's/^\([0-9]*\) .*/\1/p')" -- "$word")); return ;;
 	-i | --interval | -n | --count | --sort | --max-qps) return ;;
 	esac
-	COMPREPLY=($(compgen -W "-p -i -n -h --pid --interval --count --display --help --sort --json --openmetrics --prometheus --max-qps --reset
+	COMPREPLY=($(compgen -W "-p -i -n -h --pid --interval --count --display --help --by --sort --json --openmetrics --prometheus --max-qps --reset
 		--baseline" -- "$word"))
 }
 
@@ -189,7 +189,7 @@ _ccshim_set() {
 	case $word in
 	-*) COMPREPLY=($(compgen -W "-p -h --pid --help --all --qp --peer --new --show --timeout" -- "$word")) ;;
 	*)
-		COMPREPLY=($(compgen -W "mode= cc= line_rate= max_rate= base_rtt= rtt_jitter= segment= max_inflight=
+		COMPREPLY=($(compgen -W "tenant mode= cc= line_rate= max_rate= base_rtt= rtt_jitter= segment= max_inflight=
 			split= split_imm= linger= fallback= dscp=" -- "$word"))
 		compopt -o nospace
 		;;

@@ -5,8 +5,8 @@
  * Weighted shares of a port. Tenants have weights; a tenant's share is divided equally among its active
  * flows, on whatever hosts they are. The controller of the port (advice.h) computes a rate for a unit;
  * a flow's rate is that rate times its tenant's factor. The smallest factor is 1, so a port without
- * tenants, where all flows are equal, is the case that all factors are 1. What a tenant claims changes
- * the factors, and not the measurement from which the unit's rate follows.
+ * tenants, where all flows are equal, is the case that all factors are 1. Claims of a tenant change the
+ * factors, and not the measurement from which the rate of the unit follows.
  *
  * Pure functions.
  */

@@ -38,6 +38,7 @@ unit_programs = \
 	tests/unit/test_agent_place \
 	tests/unit/test_agent_relay \
 	tests/unit/test_agent_telemetry \
+	tests/unit/test_agent_tenants \
 	tests/unit/test_auth \
 	tests/unit/test_base_rtt \
 	tests/unit/test_bench_curve \
@@ -105,6 +106,7 @@ unit_programs = \
 	tests/unit/test_swift \
 	tests/unit/test_switch \
 	tests/unit/test_task_policy \
+	tests/unit/test_tenant \
 	tests/unit/test_thread \
 	tests/unit/test_thresholds \
 	tests/unit/test_timely \
