@@ -125,9 +125,10 @@ _ccshim_stat() {
 	--display) COMPREPLY=($(compgen -W "totals deltas" -- "$word")); return ;;
 	-p | --pid) COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" stat 2> /dev/null |
 		sed -n 's/^\([0-9]*\) .*/\1/p')" -- "$word")); return ;;
+	--by) COMPREPLY=($(compgen -W "qp process peer job host tenant" -- "$word")); return ;;
 	-i | --interval | -n | --count | --sort | --max-qps) return ;;
 	esac
-	COMPREPLY=($(compgen -W "-p -i -n -h --pid --interval --count --display --help --by --sort --json --openmetrics --prometheus --max-qps --reset
+	COMPREPLY=($(compgen -W "-p -i -n -h --pid --interval --count --display --help --by --summary --busy --sort --json --openmetrics --prometheus --max-qps --reset
 		--baseline" -- "$word"))
 }
 
@@ -156,9 +157,10 @@ _ccshim_top() {
 	local word=${COMP_WORDS[COMP_CWORD]}
 	case ${COMP_WORDS[COMP_CWORD - 1]} in
 	--sort) COMPREPLY=($(compgen -W "gated goodput rate rtt program" -- "$word")); return ;;
+	--by) COMPREPLY=($(compgen -W "qp process peer job host tenant" -- "$word")); return ;;
 	-i | --interval | -n | --count | --filter) return ;;
 	esac
-	COMPREPLY=($(compgen -W "-i -n -h --interval --count --help --sort --filter" -- "$word"))
+	COMPREPLY=($(compgen -W "-i -n -h --interval --count --help --sort --filter --by --json" -- "$word"))
 }
 
 _ccshim_serve() {
@@ -167,7 +169,7 @@ _ccshim_serve() {
 	--address) COMPREPLY=($(compgen -W "127.0.0.1 ::1 0.0.0.0 ::" -- "$word")); return ;;
 	--port) return ;;
 	esac
-	COMPREPLY=($(compgen -W "-h --help --port --address --control" -- "$word"))
+	COMPREPLY=($(compgen -W "-h --help --port --address --control --metrics" -- "$word"))
 }
 
 _ccshim_doctor() {

@@ -14,6 +14,17 @@ endif
 
 bashcompletiondir = $(datadir)/bash-completion/completions
 dist_bashcompletion_DATA = completion/ccbench completion/ccfabric completion/ccshim.bash completion/ccshimd
+# These ask bash.
+zshcompletiondir = $(datadir)/zsh/site-functions
+dist_zshcompletion_DATA = completion/_ccshim
+fishcompletiondir = $(datadir)/fish/vendor_completions.d
+nodist_fishcompletion_DATA = completion/ccbench.fish completion/ccfabric.fish completion/ccshim.fish \
+	completion/ccshimd.fish
+$(nodist_fishcompletion_DATA): $(top_srcdir)/completion/fish.in
+	$(AM_V_GEN)$(MKDIR_P) completion && \
+		sed "s/@NAME@/$$(basename $@ .fish)/g" $(top_srcdir)/completion/fish.in > $@.new && mv $@.new $@
+EXTRA_DIST += completion/fish.in
+CLEANFILES += $(nodist_fishcompletion_DATA)
 
 # What the tools' JSON documents contain.
 schemasdir = $(docdir)/schemas

@@ -22,9 +22,11 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/shared/devices.h \
 	tools/ccshim/doctor/doctor.c \
 	tools/ccshim/doctor/doctor.h \
+	tools/ccshim/doctor/doctor_counters.c \
 	tools/ccshim/doctor/doctor_finding.c \
 	tools/ccshim/doctor/doctor_flows.c \
 	tools/ccshim/doctor/doctor_increase.c \
+	tools/ccshim/doctor/doctor_path.c \
 	tools/ccshim/doctor/doctor_pauses.c \
 	tools/ccshim/doctor/doctor_ports.c \
 	tools/ccshim/doctor/doctor_print.c \
@@ -83,6 +85,7 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/stat/namespaces.c \
 	tools/ccshim/stat/namespaces.h \
 	tools/ccshim/stat/stat_files.c \
+	tools/ccshim/stat/stat_group.c \
 	tools/ccshim/stat/stat_find.c \
 	tools/ccshim/stat/stat_json.c \
 	tools/ccshim/stat/stat_limit.c \
@@ -152,9 +155,11 @@ tools_ccshim_ccshim_serve_SOURCES = \
 	tools/ccshim/stat/stat.h \
 	tools/ccshim/stat/stat_delta.c \
 	tools/ccshim/stat/stat_files.c \
+	tools/ccshim/stat/stat_group.c \
 	tools/ccshim/stat/stat_find.c \
 	tools/ccshim/stat/stat_json.c \
 	tools/ccshim/stat/stat_limit.c \
+	tools/ccshim/stat/stat_metrics.c \
 	tools/ccshim/stat/stat_party.c \
 	tools/ccshim/stat/stat_search.h \
 	tools/ccshim/stat/subuid.c \
@@ -182,11 +187,15 @@ serve_page = \
 	$(top_srcdir)/tools/ccshim/serve/live.js \
 	$(top_srcdir)/tools/ccshim/serve/page.js \
 	$(top_srcdir)/tools/ccshim/serve/recorded.js \
+	$(top_srcdir)/tools/ccshim/serve/series.js \
+	$(top_srcdir)/tools/ccshim/serve/table.js \
+	$(top_srcdir)/tools/ccshim/serve/uplot.css \
+	$(top_srcdir)/tools/ccshim/serve/uplot.js \
 	$(top_srcdir)/tools/ccshim/serve/views.js
 tools/ccshim/serve/serve_files.c: $(serve_page) $(top_srcdir)/tools/ccshim/serve/embed.awk
 	$(AM_V_GEN)$(MKDIR_P) tools/ccshim/serve && \
 		$(AWK) -f $(top_srcdir)/tools/ccshim/serve/embed.awk $(serve_page) > $@.new && mv $@.new $@
-EXTRA_DIST += $(serve_page) tools/ccshim/serve/embed.awk
+EXTRA_DIST += $(serve_page) tools/ccshim/serve/embed.awk tools/ccshim/serve/uplot.license
 CLEANFILES += tools/ccshim/serve/serve_files.c
 
 sbin_PROGRAMS += tools/ccshimd/ccshimd
@@ -260,8 +269,8 @@ CLEANFILES += tools/ccshim/ccshim-debug tools/ccshim/ccshim-firewall
 
 # Metrics of 'ccshim stat', for Prometheus and Grafana: docs/guide/metrics.md.
 metricsdir = $(docdir)/metrics
-dist_metrics_DATA = tools/grafana/ccshim.json tools/metrics/ccshim-metrics.service \
-	tools/metrics/ccshim-metrics.timer
+dist_metrics_DATA = tools/grafana/ccshim.json tools/metrics/ccshim-alerts.yml \
+	tools/metrics/ccshim-metrics.service tools/metrics/ccshim-metrics.timer
 
 # For containers, Kubernetes, HPC: docs/guide/operate.md.
 deploydir = $(docdir)/deploy

@@ -128,6 +128,13 @@ json() { jq -e "$1" "$out"; }
 	[[ $status -eq 0 && $errors != *LD_PRELOAD* ]]
 }
 
+@test "a report that the caller asks for is not written, and that is said" {
+	setup_bench
+	CCSHIM_REPORT=$PWD/mine.json bench_only permutation
+	[[ $status -eq 0 && $errors == *"CCSHIM_REPORT is not used: the file of --out_json has the reports"* ]]
+	[ ! -e mine.json ]
+}
+
 @test "a device that is preloaded is behind the shim" {
 	setup_bench
 	fake=$top_builddir/.libs/libfakerdma.so bench_only permutation -n 5 -s 4k --cc timely

@@ -82,7 +82,7 @@ verbs_scripts = \
 	tests/verbs/stat.bats \
 	tests/verbs/top.bats \
 	tests/verbs/trace.bats
-EXTRA_DIST += $(verbs_scripts) tests/verbs/browser.py tests/verbs/shown.bash
+EXTRA_DIST += $(verbs_scripts) tests/verbs/browser.py tests/verbs/readings.js tests/verbs/shown.bash
 if HAVE_BATS
 TESTS += $(verbs_scripts)
 endif

@@ -19,7 +19,7 @@
 
 enum {
 	OPT_JSON = 256, OPT_OPENMETRICS, OPT_PROMETHEUS, OPT_SORT, OPT_RESET, OPT_BASELINE, OPT_MAX_QPS,
-	OPT_DISPLAY, OPT_BY
+	OPT_DISPLAY, OPT_BY, OPT_BUSY, OPT_SUMMARY
 };
 enum form { TABLE, JSON, OPENMETRICS, PROMETHEUS };
 
@@ -32,6 +32,8 @@ struct request {
 	const struct ccs_stats_field *sort;
 	unsigned long max_qps;
 	const char *reset, *baseline;    /* files */
+	enum stat_by by;
+	bool busy;                       /* only queue pairs with data */
 	bool by_tenant;
 };
 
@@ -46,7 +48,9 @@ static int print_help(void)
 	       "  -n, --count N           number of repetitions\n"
 	       "  --display WHAT          totals since the queue pair was created, or deltas\n"
 	       "                          since the last time              [deltas with -i]\n"
-	       "  --by tenant             sums of each tenant of ccshimd, see ccshim.conf(5)\n"
+	       "  --by WHAT               sums by process, peer, job, host or tenant of ccshimd\n"
+	       "  --summary               one line, as --by host\n"
+	       "  --busy                  only queue pairs that have sent, or have data to send\n"
 	       "  --sort FIELD            sort queue pairs by a field of --json, largest first\n"
 	       "  --json                  a JSON object, with -i one per line\n"
 	       "  --prometheus            metrics in Prometheus' text format for node_exporter\n"
@@ -133,7 +137,7 @@ static int print_tenants(const struct request *rq, const struct stat_snapshot *s
 	return EXIT_FAILED;
 }
 
-static void print_snapshot(const struct request *rq, const struct stat_snapshot *s)
+static void print_snapshot(const struct request *rq, struct stat_snapshot *s)
 {
 	static const char clear[] = "\033[H\033[J";
 	size_t qps = 0;
@@ -170,6 +174,10 @@ static int print_copy(const struct request *rq, const struct stat_snapshot *now,
 
 	if (!rc && base)
 		stat_subtract(&s, base);
+	if (!rc && rq->busy)
+		stat_keep(&s, stat_is_busy, NULL);
+	if (!rc)
+		rc = stat_group(&s, rq->by_tenant ? STAT_BY_QP : rq->by);
 	if (!rc && rq->sort)
 		stat_sort(&s, rq->sort);
 	if (!rc && rq->by_tenant)
@@ -235,10 +243,7 @@ static int parse_sort(struct request *rq)
 static int parse_by(struct request *rq)
 {
 	rq->by_tenant = strcmp(optarg, "tenant") == 0;
-	if (rq->by_tenant)
-		return 0;
-	tool_error("stat", "--by: '%s' is not tenant", optarg);
-	return EXIT_USAGE;
+	return rq->by_tenant || stat_parse_by("stat", optarg, &rq->by) ? 0 : EXIT_USAGE;
 }
 
 static int parse_deltas(struct request *rq)
@@ -277,6 +282,8 @@ static int parse_option(struct request *rq, int c)
 	case OPT_DISPLAY: return parse_deltas(rq);
 	case OPT_SORT: return parse_sort(rq);
 	case OPT_BY: return parse_by(rq);
+	case OPT_SUMMARY: rq->by = STAT_BY_HOST; return 0;
+	case OPT_BUSY: rq->busy = true; return 0;
 	case OPT_MAX_QPS: ok = tool_parse_count("stat", "--max-qps", optarg, 0, 1000000, &rq->max_qps); break;
 	case OPT_JSON: return parse_form(rq, JSON);
 	case OPT_OPENMETRICS: return parse_form(rq, OPENMETRICS);
@@ -303,6 +310,9 @@ static int check_options(struct request *rq, char **operands)
 		why = "--by tenant has no metrics and is not sorted";
 	else if (is_metrics(rq) && (rq->deltas == 1 || rq->baseline))
 		why = "metrics are totals: --display deltas and --baseline do not apply to them";
+	else if (is_metrics(rq) && (rq->sort || rq->by || rq->busy))
+		why = "metrics have the queue pairs with most bytes: --sort, --by, --summary and --busy do not "
+		      "apply to them";
 	else if (rq->baseline && rq->deltas == 1)
 		why = "--display deltas and --baseline exclude each other";
 	if (!why)
@@ -324,12 +334,14 @@ int cmd_stat(int argc, char **argv)
 		{ "prometheus", no_argument, NULL, OPT_PROMETHEUS },
 		{ "sort", required_argument, NULL, OPT_SORT },
 		{ "by", required_argument, NULL, OPT_BY },
+		{ "summary", no_argument, NULL, OPT_SUMMARY },
+		{ "busy", no_argument, NULL, OPT_BUSY },
 		{ "max-qps", required_argument, NULL, OPT_MAX_QPS },
 		{ "reset", required_argument, NULL, OPT_RESET },
 		{ "baseline", required_argument, NULL, OPT_BASELINE },
 		{ 0 }
 	};
-	struct request rq = { .deltas = -1, .max_qps = 100 };
+	struct request rq = { .deltas = -1, .max_qps = STAT_METRICS_QPS };
 	struct stat_snapshot base = { 0 };
 	int c, status = 0;
 
