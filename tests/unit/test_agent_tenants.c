@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/status.h"
 #include "agent/telemetry/shares.h"
 #include "agentrig.h"
 
@@ -375,6 +376,32 @@ static void a_weight_changes_while_flows_send(void **state)
 	end(&b);
 }
 
+static char *status(struct bench *b, struct ccs_client *viewer, enum ccs_standing standing)
+{
+	size_t len;
+
+	viewer->standing = standing;
+	return ccs_status_text(b->r->agent[RP], viewer, &len);
+}
+
+static void users_see_no_names_of_others_tenants(void **state)
+{
+	struct bench b;
+	struct ccs_client other = { .uid = 12345 };
+	char *text;
+
+	set_tenants(1, (const double[]){ 2 });
+	begin(&b, state, true);
+	add_process(&b, 1);
+	text = status(&b, &other, CCS_STANDING_USER);
+	assert_null(strstr(text, "\"t0\""));
+	free(text);
+	text = status(&b, &other, CCS_STANDING_ADMIN);
+	assert_non_null(strstr(text, "\"t0\""));
+	free(text);
+	end(&b);
+}
+
 static void a_reload_finds_the_tenants_again(void **state)
 {
 	static const double before[] = { 1, 1 }, after[] = { 3, 1 };
@@ -406,6 +433,7 @@ int main(void)
 		TEST(with_a_key_weights_count_but_not_flows_that_do_not_send),
 		TEST(the_lowest_weight_of_a_tenant_counts),
 		TEST(a_weight_changes_while_flows_send),
+		TEST(users_see_no_names_of_others_tenants),
 		TEST(a_reload_finds_the_tenants_again),
 	};
 

@@ -14,7 +14,7 @@ static void complain(void *arg, const char *sentence)
 	agent_error("%s", sentence);
 }
 
-/* With a mistake, the tenants read before stay in force, so that none is half in force. */
+/* With a mistake, the tenants read before stay in force, so that no file is half in force. */
 static unsigned read_tenants(void *arg, struct ccs_agent_tenant tenant[CCS_AGENT_TENANTS])
 {
 	struct tenants *t = arg;
