@@ -137,7 +137,7 @@ _ccshim_stat() {
 	--display) COMPREPLY=($(compgen -W "totals deltas" -- "$word")); return ;;
 	-p | --pid) COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" stat 2> /dev/null |
 		sed -n 's/^\([0-9]*\) .*/\1/p')" -- "$word")); return ;;
-	--by) COMPREPLY=($(compgen -W "qp process peer job host" -- "$word")); return ;;
+	--by) COMPREPLY=($(compgen -W "qp process peer job host tenant" -- "$word")); return ;;
 	-i | --interval | -n | --count | --sort | --max-qps) return ;;
 	esac
 	COMPREPLY=($(compgen -W "-p -i -n -h --pid --interval --count --display --help --by --summary --busy --sort --json --openmetrics --prometheus --max-qps --reset
@@ -169,7 +169,7 @@ _ccshim_top() {
 	local word=${COMP_WORDS[COMP_CWORD]}
 	case ${COMP_WORDS[COMP_CWORD - 1]} in
 	--sort) COMPREPLY=($(compgen -W "gated goodput rate rtt program" -- "$word")); return ;;
-	--by) COMPREPLY=($(compgen -W "qp process peer job host" -- "$word")); return ;;
+	--by) COMPREPLY=($(compgen -W "qp process peer job host tenant" -- "$word")); return ;;
 	-i | --interval | -n | --count | --filter) return ;;
 	esac
 	COMPREPLY=($(compgen -W "-i -n -h --interval --count --help --sort --filter --by --json" -- "$word"))
@@ -217,7 +217,7 @@ _ccshim_set() {
 	case $word in
 	-*) COMPREPLY=($(compgen -W "-p -h --pid --help --all --qp --peer --new --show --timeout" -- "$word")) ;;
 	*)
-		COMPREPLY=($(compgen -W "mode= cc= line_rate= max_rate= base_rtt= rtt_jitter= segment= max_inflight=
+		COMPREPLY=($(compgen -W "tenant mode= cc= line_rate= max_rate= base_rtt= rtt_jitter= segment= max_inflight=
 			split= split_imm= impair= linger= fallback= dscp=" -- "$word"))
 		compopt -o nospace
 		;;

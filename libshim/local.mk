@@ -62,6 +62,8 @@ ccs_core_sources = \
 	libshim/cc/hpcc.c \
 	libshim/cc/jitter.h \
 	libshim/cc/minmax.h \
+	libshim/cc/shares.c \
+	libshim/cc/shares.h \
 	libshim/cc/spec.c \
 	libshim/cc/swift.c \
 	libshim/cc/timely.c \
@@ -89,6 +91,8 @@ ccs_core_sources = \
 	libshim/config/request.c \
 	libshim/config/request.h \
 	libshim/config/rules.c \
+	libshim/config/tenant.c \
+	libshim/config/tenant.h \
 	libshim/config/rules.h \
 	libshim/feedback/agent_client.c \
 	libshim/feedback/agent_client.h \
@@ -211,6 +215,8 @@ ccs_agent_sources = \
 	libshim/agent/host/punched.h \
 	libshim/agent/host/standing.c \
 	libshim/agent/host/standing.h \
+	libshim/agent/host/tenants.c \
+	libshim/agent/host/tenants.h \
 	libshim/agent/host/users.c \
 	libshim/agent/host/users.h \
 	libshim/agent/loop.c \
@@ -248,7 +254,11 @@ ccs_agent_sources = \
 	libshim/agent/telemetry/sampler.c \
 	libshim/agent/telemetry/sampler.h \
 	libshim/agent/telemetry/subscribers.c \
-	libshim/agent/telemetry/subscribers.h
+	libshim/agent/telemetry/subscribers.h \
+	libshim/agent/tenants.c \
+	libshim/agent/tenants.h \
+	libshim/agent/telemetry/shares.c \
+	libshim/agent/telemetry/shares.h
 noinst_LTLIBRARIES += libccs-agent.la
 libccs_agent_la_SOURCES = $(ccs_agent_sources)
 

@@ -75,6 +75,8 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/run/run_options.h \
 	tools/ccshim/set.c \
 	tools/ccshim/set_all.c \
+	tools/ccshim/set_tenant.c \
+	tools/ccshim/set_tenant.h \
 	tools/ccshim/set_all.h \
 	tools/ccshim/set_send.c \
 	tools/ccshim/stat/stat.c \
@@ -92,6 +94,7 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/stat/stat_omitted.c \
 	tools/ccshim/stat/stat_party.c \
 	tools/ccshim/stat/stat_search.h \
+	tools/ccshim/stat/stat_tenant.c \
 	tools/ccshim/stat/stat_table.c \
 	tools/ccshim/stat/subuid.c \
 	tools/ccshim/stat/subuid.h \
@@ -207,6 +210,8 @@ tools_ccshimd_ccshimd_SOURCES = \
 	tools/ccshimd/derive.c \
 	tools/ccshimd/derive.h \
 	tools/ccshimd/ccshimd.h \
+	tools/ccshimd/tenants.c \
+	tools/ccshimd/tenants.h \
 	tools/ccshimd/filter.c \
 	tools/ccshimd/filter.h \
 	tools/ccshimd/key_file.c \

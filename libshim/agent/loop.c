@@ -30,6 +30,7 @@
 #include "agent/telemetry/relay.h"
 #include "agent/telemetry/sampler.h"
 #include "agent/telemetry/subscribers.h"
+#include "agent/tenants.h"
 #include "base/os.h"
 #include "base/text.h"
 
@@ -114,6 +115,7 @@ struct ccs_agent *ccs_agent_open(const struct ccs_agent_config *config, char *er
 	a->listener.source.fd = a->refused.fd = -1;
 	if (parse_addresses(a, err, len) == 0 && open_components(a, err, len) == 0) {
 		ccs_inherited_check(a);
+		ccs_agent_tenants_read(a);
 		return a;
 	}
 	saved = errno;
@@ -235,6 +237,11 @@ void ccs_agent_stop(struct ccs_agent *a)
 
 	(void)n;
 	errno = saved;
+}
+
+void ccs_agent_reload(struct ccs_agent *a)
+{
+	ccs_agent_tenants_read(a);
 }
 
 void ccs_agent_close(struct ccs_agent *a)

@@ -16,6 +16,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#define CCS_SYSTEM_FILE CCS_SYSCONFDIR "/ccshim.conf"
+
 enum ccs_mode { CCS_MODE_OFF, CCS_MODE_OBSERVE, CCS_MODE_ENFORCE };
 extern const char *const ccs_mode_names[];
 enum ccs_deepbind { CCS_DEEPBIND_CLEAR, CCS_DEEPBIND_KEEP };

@@ -73,9 +73,63 @@ reloads() {
 	reloads "loaded keys of key: 1 10.0.0.0/8 send"
 }
 
-@test "SIGHUP without a key file changes nothing" {
-	start
-	reloads "there is nothing to reload without --key-file"
+# The tenants, as the status and as `ccshim stat --by tenant` have them.
+tenants() {
+	"$top_builddir/tools/ccshimd/ccshimd" --socket "$socket" --status | jq -c '.tenants | map([.tenant, .weight])'
+}
+
+@test "tenants are read at the start and at SIGHUP, and a mistake leaves those read before" {
+	printf '%s\n' '[tenant a]' 'match = job:7' 'weight = 3' '[app "x"]' 'mode = nonsense' > conf
+	start --tenants conf
+	[ "$(tenants)" = '[["a",3]]' ]
+	printf '%s\n' '[tenant b]' 'match = uid:0' '[tenant c]' 'match = app:x*' > conf
+	kill -HUP $agent
+	until [ "$(tenants)" = '[["b",1],["c",1]]' ]; do :; done
+	printf '%s\n' '[tenant d]' 'match = uid:0' 'cap = 1g' > conf
+	reloads "conf:3: cap of a tenant is not supported by this version; match and weight are"
+	[ "$(tenants)" = '[["b",1],["c",1]]' ]
+	rm conf
+	kill -HUP $agent
+	until [ "$(tenants)" = '[]' ]; do :; done
+}
+
+@test "with a mistake in the file at the start no tenant is in force" {
+	printf '%s\n' '[tenant a]' 'match = uid:0' '[tenant b]' 'match = uid:0' > conf
+	start --tenants conf
+	[ "$(tenants)" = '[]' ]
+	grep -F "conf:3: tenant b matches processes of tenant a (conf:1)" agent.err
+	grep -F "conf: its tenants are not in force; correct the file, and send SIGHUP" agent.err
+}
+
+@test "ccshim set tenant and stat --by tenant" {
+	printf '%s\n' '[tenant a]' "match = uid:$EUID" > conf
+	start --tenants conf
+	export CCSHIM_AGENT=$socket
+	ccshim=$top_builddir/tools/ccshim/ccshim
+	"$ccshim" stat --by tenant --json | jq -e '.tenants | map(.tenant) == [null, "a"]'
+	"$ccshim" stat --by tenant | grep -E '^a +1 +0 +0 '
+	for bad in "a" "a weight=0" "a weight=x" "a cap=1g" "a weight=1 weight=2" ""; do
+		read -ra words <<< "$bad"
+		run "$ccshim" set tenant "${words[@]}"
+		[ "$status" -eq 2 ]
+	done
+	run "$ccshim" set tenant b weight=2
+	[ "$status" -eq 1 ]
+	if [ "$EUID" -eq 0 ]; then
+		[[ $output == *"the agent has no tenant 'b'"* ]]
+		"$ccshim" set tenant a weight=2.5
+		[ "$(tenants)" = '[["a",2.5]]' ]
+	else
+		[[ $output == *"by root only"* ]]
+	fi
+	run "$ccshim" stat --by tenant --prometheus
+	[ "$status" -eq 2 ]
+	kill $agent
+	wait $agent
+	agent=
+	run "$ccshim" stat --by tenant
+	[ "$status" -eq 1 ]
+	[[ $output == *"no reply from the agent"* ]]
 }
 
 @test "its privileges end when its sockets are open" {

@@ -24,6 +24,7 @@ tools_scripts = \
 	tests/tools/fabric_scenarios.bats \
 	tests/tools/fabric_signals.bats \
 	tests/tools/fabric_tcp.bats \
+	tests/tools/fabric_tenants.bats \
 	tests/tools/grid.bats \
 	tests/tools/info.bats \
 	tests/tools/plan.bats \

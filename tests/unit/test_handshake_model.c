@@ -338,7 +338,8 @@ static void slow(void)
 	if (now.slowing++ % 2 == 0)
 		ccs_send_cnp(agent[NP], peer_of(NP), QPN, 1);
 	else
-		ccs_send_advice(agent[NP], peer_of(NP), 1000000, 1);
+		ccs_send_advice(agent[NP], peer_of(NP), &(struct ccs_wire_advice){ 1000000, 1 },
+				&(struct ccs_tenant_list){ 0 });
 }
 
 /* A HELLO without the right echo gets an answer each time: one by each incarnation is enough. */

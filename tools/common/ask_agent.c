@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Queries the status of a host agent. */
+/* Queries the status of a host agent, and sets weights of its tenants. */
 #include "ask_agent.h"
 
 #include <errno.h>
@@ -108,4 +108,24 @@ char *ask_agent(const char *socket)
 	}
 	errno = saved;
 	return text;
+}
+
+int agent_set_tenant(const char *socket, const char *name, double weight, bool *reached)
+{
+	struct ccs_ipc_tenant m = { .type = CCS_IPC_TENANT, .weight = weight };
+	struct ccs_ipc_result r = { 0 };
+	const int fd = connect_to(socket);
+
+	*reached = false;
+	if (fd < 0)
+		return errno;
+	if (strlen(name) < sizeof(m.name))
+		memcpy(m.name, name, strlen(name));
+	if (send_hello(fd) || exchange(fd, &m, sizeof(m), &r, sizeof(r)) < 0) {
+		r.error = errno;
+	} else {
+		*reached = r.type == CCS_IPC_RESULT;
+	}
+	close(fd);
+	return r.error;
 }

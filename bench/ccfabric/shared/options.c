@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "cc/shares.h"
 #include "fabric/headroom.h"
 #include "error.h"
 #include "output.h"
@@ -304,6 +305,23 @@ static void parse_message(struct options *o)
 	o->message = (uint64_t)bytes(1);
 }
 
+static void parse_tenants(struct options *o)
+{
+	struct fab_agents *a = &o->conf.agents;
+	char *copy = strdup(optarg), *at = copy, *word;
+
+	a->tenants = 0;
+	while (copy && (word = strsep(&at, ",")))
+		if (a->tenants == FAB_TENANTS - 1 ||
+		    ccs_parse_unit(word, CCS_UNIT_NONE, &a->weight[a->tenants]) ||
+		    !(a->weight[a->tenants] >= CCS_WEIGHT_LEAST && a->weight[a->tenants] <= CCS_WEIGHT_MOST))
+			die("--tenants: '%s' is not up to %d weights from %g to %g, such as 1,2,4", optarg,
+			    FAB_TENANTS - 1, CCS_WEIGHT_LEAST, CCS_WEIGHT_MOST);
+		else
+			a->tenants++;
+	free(copy);
+}
+
 static void parse_mtu(struct options *o)
 {
 	o->conf.wire.payload = (uint32_t)quantity(CCS_UNIT_BYTES, 64, 16384);
@@ -361,6 +379,7 @@ static const struct row rows[] = {
 	{ "recovery", CHOICE, AT(conf.selective), .word = { "go-back-n", "selective" } },
 	{ "telemetry", CHOICE, AT(conf.wire.count_received), .word = { "sent", "received" } },
 	{ "agents", SET, AT(conf.agents.present) },
+	{ "tenants", CALL, .call = parse_tenants },
 	{ "mtu", CALL, .call = parse_mtu }, { "message", CALL, .call = parse_message },
 	{ "seed", CALL, .call = parse_seed }, { "warmup", CALL, .call = parse_warmup },
 	{ "rto", CALL, .call = parse_rto }, { "buffer", CALL, .call = parse_buffer },

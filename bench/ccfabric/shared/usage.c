@@ -53,6 +53,8 @@ const char options_usage[] =
 	"  --noise TIME      hosts take up to so long for each acknowledgement (0)\n"
 	"  --agents          receivers' agents send records, and to rcp and auto advised\n"
 	"                    rates; without, packets carry telemetry where it is needed\n"
+	"  --tenants W,W...  the flows of the n-th term of --flows are a tenant of the\n"
+	"                    n-th weight; agents share ports by weights (flows are equal)\n"
 	"  --base-rtt TIME   given to the algorithm (that of each path)\n"
 	"  --cnp TIME        least time between a flow's CNPs (50us)\n"
 	"  --recovery KIND   of lost packets: go-back-n, or selective repeat (go-back-n)\n"

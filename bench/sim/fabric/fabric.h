@@ -21,7 +21,8 @@
 #include "routes.h"
 #include "topology.h"
 
-enum { FAB_PRIORITIES = 8, FAB_TTL = 64, FAB_CNP_DSCP = 48 };
+enum { FAB_TENANTS = 33, /* with that of flows without a tenant, 0 */
+       FAB_PRIORITIES = 8, FAB_TTL = 64, FAB_CNP_DSCP = 48 };
 #define FAB_PS_PER_US 1e6
 
 /* Sizes on the line in bytes, with preamble and gap where they count. */
@@ -97,6 +98,8 @@ struct fab_agents {
 	double delay_us;         /* additional delay of a message */
 	double count_factor;     /* error in the number of flows; 0: 1 */
 	bool of_switch;          /* agents of the switches' ports, which know the queues */
+	unsigned tenants;        /* that share ports by their weights; 0: flows are equal */
+	double weight[FAB_TENANTS]; /* of tenant 1, 2... */
 };
 
 /* The paths as algorithms know them, and the flow layer's settings; 0: unknown, or the default. */

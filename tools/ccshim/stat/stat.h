@@ -118,6 +118,11 @@ extern const char *const stat_styles[]; /* its attributes on a terminal, ECMA-48
 int stat_save(const struct stat_snapshot *s, const char *file);
 int stat_load(struct stat_snapshot *s, const char *file);
 
+/* stat_tenant.c. Sums by tenant, which the agent at that socket knows. False and errno: it does not
+ * reply. */
+bool stat_by_tenant(const struct stat_snapshot *s, const char *socket, bool json, bool one_line,
+		    FILE *out);
+
 /* The output formats. */
 void stat_table(const struct stat_snapshot *s, FILE *out);
 void stat_json(const struct stat_snapshot *s, bool one_line, FILE *out);
