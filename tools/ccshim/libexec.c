@@ -13,6 +13,7 @@
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/ccshim/shared/preload.h"
 #include "tools/common/installed.h"
+#include "tools/common/next_option.h"
 
 /* Execute it with the path of this program as its first argument. Returns after an error. */
 static int execute(const char *name, int argc, char **argv)
@@ -81,5 +82,7 @@ int cmd_serve(int argc, char **argv)
 /* The lab's scripts; in the build tree, "lab" is a link to their folder. */
 int cmd_lab(int argc, char **argv)
 {
+	if (argc == 2 && strcmp(argv[1], "--version") == 0)
+		return print_version("ccshim");
 	return execute("lab/lab", argc, argv);
 }
