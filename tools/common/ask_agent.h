@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CCS_TOOLS_ASK_AGENT_H
 #define CCS_TOOLS_ASK_AGENT_H
+#include <stdbool.h>
+
 /* The status of the agent at a socket: a JSON object, malloc()ed. NULL and errno: ECONNREFUSED or
  * ENOENT if no agent runs; EPROTONOSUPPORT if it has another version. */
 char *ask_agent(const char *socket);
