@@ -8,6 +8,7 @@
 #include "config/impair.h"
 #include "run_options.h"
 #include "tools/ccshim/shared/ccshim.h"
+#include "tools/common/next_option.h"
 
 /* OPT_ITEM: NAME=VALUE is an item of the option; OPT_KIND: NAME:VALUE is. */
 enum { OPT_PASS = 255, OPT_ITEM, OPT_KIND, OPT_FAIL };
@@ -82,8 +83,8 @@ static int parse_options(struct items *o, int argc, char **argv, char ***to)
 {
 	int letter, index = 0, status = 0;
 
-	for (int at = optind; !status && (letter = getopt_long(argc, argv, "+" RUN_OPTIONS "qvh",
-							       options, &index)) != -1; at = optind) {
+	for (int at = optind; !status && (letter = next_option(argc, argv, "+" RUN_OPTIONS "qvh",
+							      options, &index)) != -1; at = optind) {
 		if (letter == 'h' || letter == '?')
 			return letter == 'h' ? print_help() : tool_usage_error("impair");
 		if (letter > OPT_PASS)
