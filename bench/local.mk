@@ -56,6 +56,8 @@ bench_libbench_la_SOURCES = \
 	tools/common/installed.h \
 	tools/common/json_read.c \
 	tools/common/json_read.h \
+	tools/common/next_option.c \
+	tools/common/next_option.h \
 	tools/common/preload_list.c \
 	tools/common/preload_list.h \
 	tools/common/qdisc_stats.c \
@@ -126,7 +128,9 @@ bench_micro_engine_SOURCES = \
 	bench/common/clock.h \
 	bench/micro/counter.h \
 	bench/micro/engine.c \
-	bench/common/rng.h
+	bench/common/rng.h \
+	tools/common/next_option.c \
+	tools/common/next_option.h
 bench_micro_engine_LDADD = libccs-core.la
 
 # Control over all kinds of links and loads, in the simulator; for developers, not installed.
@@ -155,7 +159,9 @@ bench_micro_overhead_SOURCES = \
 	bench/micro/counter.h \
 	bench/micro/load.c \
 	bench/micro/load.h \
-	bench/micro/overhead.c
+	bench/micro/overhead.c \
+	tools/common/next_option.c \
+	tools/common/next_option.h
 bench_micro_overhead_CPPFLAGS = $(AM_CPPFLAGS) $(VERBS_CFLAGS)
 bench_micro_overhead_CFLAGS = $(AM_CFLAGS) -pthread
 bench_micro_overhead_LDADD = bench/libbench.la $(VERBS_LIBS)
@@ -192,6 +198,8 @@ bench_libfabric_sim_la_SOURCES = \
 	bench/ccfabric/presets.h \
 	bench/ccfabric/run.c \
 	bench/ccfabric/run.h \
+	bench/ccfabric/published.c \
+	bench/ccfabric/published.h \
 	bench/ccfabric/shared/error.c \
 	bench/ccfabric/shared/error.h \
 	bench/ccfabric/shared/options.c \

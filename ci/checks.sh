@@ -90,7 +90,10 @@ run_tests() {
   make -j"$jobs" "$2" VERBOSE=1 LOG_FLAGS="$time_limit $3" "${@:4}"
 }
 
-check_unit() { run_tests gcc check ''; }
+check_unit() {
+  configured "$builds/gcc" --enable-werror
+  run_tests gcc check '' ${tests:+"TESTS=${tests[*]}"}
+}
 
 # The programs of tests/unit, verbs, fake and fuzz.
 test_programs() {
@@ -254,15 +257,16 @@ has_slurm() { [[ -e /usr/include/slurm/spank.h ]]; }
 installed_files() {
   ! pkg-config --exists ompi-c && ! pkg-config --exists mpich || echo bin/ccbench-mpi
   ! has_slurm || echo lib/ccshim/spank_ccshim.so
-  printf '%s\n' bin/ccbench bin/ccfabric bin/ccshim libexec/ccshim/ccshim-{debug,firewall,serve} sbin/ccshimd \
-    include/ccshim/{cc,feed,stats}.h lib/libccshim_feed.so.0.0.0 lib/ccshim/{ld.so.preload,lib{,ibverbs-}ccshim.so} \
-    lib/pkgconfig/{ccshim,ccshim_feed}.pc share/bash-completion/completions/{ccbench,ccfabric,ccshimd} \
+  printf '%s\n' bin/ccbench bin/ccfabric bin/ccshim{,-fake} libexec/ccshim/ccshim-{debug,firewall,serve} sbin/ccshimd \
+    include/ccshim/{cc,fake,feed,stats}.h lib/libccshim_feed.so.0.0.0 lib/ccshim/{ld.so.preload,lib{,ibverbs-}ccshim.so,libfakerdma.so} \
+    lib/pkgconfig/{ccshim,ccshim_feed,fakerdma}.pc share/bash-completion/completions/{ccbench,ccfabric,ccshimd} \
     share/bash-completion/completions/ccshim.bash share/ccshim/bpftrace/{gated,rate,rtt-hist}.bt \
-    share/ccshim/fabric/{sonic,ucloud}.models share/doc/ccshim/examples/{aimd,cnp}.c \
+    share/ccshim/fabric/{sonic,ucloud}.models share/doc/ccshim/examples/aimd.c \
     share/doc/ccshim/deploy/{apptainer.def,cdi.yaml,enroot-hook.sh,kubernetes{,-pod}.yaml,modulefile} \
-    share/doc/ccshim/{agents,fabric,metrics,operate,telemetry,tutorial}.md share/doc/ccshim/ccshim.conf.example \
+    share/doc/ccshim/{agents,ci,fabric,metrics,operate,telemetry,tutorial}.md share/doc/ccshim/ccshim.conf.example \
     share/doc/ccshim/metrics/{ccshim.json,ccshim-metrics.service,ccshim-metrics.timer} \
     share/doc/ccshim/schemas/{agent,ccbench{,-matrix},ccfabric-{matrix,run,scenario},check,doctor,info,plan,report,stat}.json
+  (cd "$top/ci" && printf 'libexec/ccshim/%s\n' lab/seed.so lab/* lab/kernel/*) | grep -v '/kernel$'
   find "$top/docs/man" -name '*.[1-8]' | { if has_slurm; then cat; else grep -v /spank_ccshim; fi; } |
     sed 's,.*/\(.*\)\.\([1-8]\)$,share/man/man\2/\1.\2,'
 }
@@ -287,6 +291,8 @@ check_install() {
   # It finds its parts by its own place.
   CCSHIM_CONFIG='' "$usr/bin/ccshim" run --dry-run -a timely | grep -F "$lib"
   "$usr/bin/ccshim" debug --help | grep -q '^usage: ccshim debug'
+  "$usr/bin/ccshim" lab --help | grep -q '^usage: ccshim lab'
+  [[ $("$usr/bin/ccshim-fake" --path) == "$usr/lib/ccshim/libfakerdma.so" ]]
   [[ $("$usr/bin/ccfabric" matrix --only none 2>&1) == *'no model has a name like'* ]]
   # Where they are not beside it, they are in the prefix.
   mkdir -p "$to/other/bin"

@@ -25,7 +25,7 @@ sources_list() {
 
 # base SUITE PACKAGE…: the directory of a Debian with these packages. Not to be written to.
 base() {
-  local suite=$1 site dir proxy=()
+  local suite=$1 site dir proxy=() packages=()
   shift
   dir=$roots/$suite-$(echo "$@" | sha256sum | cut -c 1-12)
   if [[ ! -d $dir ]]; then
@@ -34,7 +34,8 @@ base() {
     mkdir -p "$roots"
     rm -rf "$dir.new"
     mapfile -t proxy < <(apt-config dump | grep -iE '^Acquire::https?::Proxy ')
-    mmdebstrap --variant=minbase --include="$(IFS=,; echo "$*")" "${proxy[@]/#/--aptopt=}" \
+    [[ $# -eq 0 ]] || packages=(--include="$(IFS=,; echo "$*")")
+    mmdebstrap --variant=minbase "${packages[@]}" "${proxy[@]/#/--aptopt=}" \
       "$suite" "$dir.new" "$site" >"$dir.log" 2>&1 || {
       cat "$dir.log" >&2
       # To be offline is no failure of what is checked; anything else is.
@@ -96,12 +97,10 @@ debian_build() {
 # A verbs program of Debian's on a device of the fake provider, and what the report says.
 debian_traffic() {
   local dir=$1
-  cp "$builds/gcc/.libs/libfakerdma.so" "$dir/tmp"
   cat >"$dir/tmp/traffic" <<'SH'
     export FAKERDMA_WIRE=/tmp/wire CCSHIM_REPORT=/tmp/%p.json
     pingpong() {
-      timeout 200 ccshim run -a timely -- \
-        sh -c 'LD_PRELOAD="$LD_PRELOAD /tmp/libfakerdma.so" exec ibv_rc_pingpong -g 1 "$@"' - "$@"
+      timeout 200 ccshim run -a timely -- ccshim-fake ibv_rc_pingpong -g 1 "$@"
     }
     mkdir /tmp/wire
     pingpong -p "$1" -d fake0 &
@@ -146,7 +145,7 @@ UNIT
 # Nothing of ours is left where it was installed. What man keeps is man's to tidy up.
 debian_purged() {
   local left
-  inside "$1" apt-get -qq -y purge 'ccshim*' 'libccshim*'
+  inside "$1" apt-get -qq -y purge 'ccshim*' 'libccshim*' 'libfakerdma*'
   left=$(cd "$1" &&
     find . -xdev -path '*ccshim*' ! -path './tmp/*' ! -path './var/log/*' ! -path './var/cache/man/*')
   [[ -z $left ]] || { printf 'left behind:\n%s\n' "$left"; return 1; }
@@ -156,14 +155,13 @@ check_debian() {
   local work=$builds/debian root=$builds/debian/root suite
   have lintian || skip "no lintian"
   have dh || skip "no debhelper"
-  make -C "$builds/gcc" -s libfakerdma.la
   debian_build "$work"
   # The tarball has debian/ itself, and no bug of Debian's asks for it.
   lintian --allow-root --fail-on error,warning \
     --suppress-tags no-debian-changes,initial-upload-closes-no-bugs "$work"/*.changes
   # shellcheck disable=SC1091
   suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
-  fresh "$root" "$suite" bash-completion gcc libc6-dev man-db pkg-config systemd
+  fresh "$root" "$suite" bash-completion gcc libc6-dev libibverbs-dev man-db pkg-config systemd
   rm "$work"/ccshim-bench-mpi_*.deb # all of MPI, for one program
   cp "$work"/*.deb "$root/tmp"
   cp "$work"/ccshim-*/debian/tests/{installed,unit} "$root/root"
@@ -202,7 +200,36 @@ check_fresh() {
     $commands --places debian README.md
     make -C /root/ccshim/out/mine -s check TESTS= >/dev/null
     $commands'
+  bare_recipes "$work/bare" "$suite"
   rm -rf "$work"
+}
+
+# bare_recipes DIR SUITE: the commands of the action, GitLab's template and the Containerfile in a Debian
+# without packages, where the cache has a kernel.
+bare_recipes() {
+  local root=$1 kind
+  fresh "$root" "$2"
+  sources_list "$2" >"$root/etc/apt/sources.list"
+  release "$root/root/ccshim"
+  git -C "$root/root/ccshim" init -q
+  git -C "$root/root/ccshim" add -f .
+  git -C "$root/root/ccshim" -c user.name=check -c user.email=check commit -q -m release
+  mkdir "$root/root/.cache"
+  cp -r "${CCSHIM_LAB_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ccshim-lab}" "$root/root/.cache/ccshim-lab"
+  ln -s .cache/ccshim-lab "$root/root/.ccshim-lab"
+  ln -s root/.cache/ccshim-lab "$root/ccshim-lab"
+  # The template clones /ccshim, which the others use.
+  for kind in gitlab container github; do
+    "$top/tests/lab/recipes" "$top" "$kind" >"$root/root/$kind"
+    # shellcheck disable=SC2016 # in there
+    inside "$root" env CCSHIM_URL=/root/ccshim CI_PROJECT_DIR=/root bash -ec '
+      mkdir -p /dev/shm
+      mount -t tmpfs none /dev/shm
+      if [[ $0 == github ]]; then apt-get -qq update; apt-get -qq -y install sudo; fi
+      cd /root && bash "$0"' "$kind"
+    echo "ok $kind on a bare Debian"
+  done
+  rm -rf "$root"
 }
 
 # shellcheck disable=SC2016 # for rpm

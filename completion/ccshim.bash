@@ -44,6 +44,18 @@ _ccshim_run() {
 	esac
 }
 
+_ccshim_impair() {
+	local word=${COMP_WORDS[COMP_CWORD]}
+	case ${COMP_WORDS[COMP_CWORD - 1]} in
+	--fail) COMPREPLY=($(compgen -W "retry rnr access invalid operation flush fatal port" -- "$word")); return ;;
+	--rate | --delay | --jitter | --seed | --peer | --qp) return ;;
+	--retry | --rnr | --access | --invalid | --operation | --flush | --fatal | --port) return ;;
+	esac
+	_ccshim_run
+	[[ $word != -* ]] || COMPREPLY+=($(compgen -W "--rate --delay --jitter --seed --fail --peer --qp
+		--retry --rnr --access --invalid --operation --flush --fatal --port" -- "$word"))
+}
+
 _ccshim_info() {
 	local word=${COMP_WORDS[COMP_CWORD]}
 	case ${COMP_WORDS[COMP_CWORD - 1]} in
@@ -125,9 +137,10 @@ _ccshim_stat() {
 	--display) COMPREPLY=($(compgen -W "totals deltas" -- "$word")); return ;;
 	-p | --pid) COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" stat 2> /dev/null |
 		sed -n 's/^\([0-9]*\) .*/\1/p')" -- "$word")); return ;;
+	--by) COMPREPLY=($(compgen -W "qp process peer job host tenant" -- "$word")); return ;;
 	-i | --interval | -n | --count | --sort | --max-qps) return ;;
 	esac
-	COMPREPLY=($(compgen -W "-p -i -n -h --pid --interval --count --display --help --sort --json --openmetrics --prometheus --max-qps --reset
+	COMPREPLY=($(compgen -W "-p -i -n -h --pid --interval --count --display --help --by --summary --busy --sort --json --openmetrics --prometheus --max-qps --reset
 		--baseline" -- "$word"))
 }
 
@@ -156,9 +169,10 @@ _ccshim_top() {
 	local word=${COMP_WORDS[COMP_CWORD]}
 	case ${COMP_WORDS[COMP_CWORD - 1]} in
 	--sort) COMPREPLY=($(compgen -W "gated goodput rate rtt program" -- "$word")); return ;;
+	--by) COMPREPLY=($(compgen -W "qp process peer job host tenant" -- "$word")); return ;;
 	-i | --interval | -n | --count | --filter) return ;;
 	esac
-	COMPREPLY=($(compgen -W "-i -n -h --interval --count --help --sort --filter" -- "$word"))
+	COMPREPLY=($(compgen -W "-i -n -h --interval --count --help --sort --filter --by --json" -- "$word"))
 }
 
 _ccshim_serve() {
@@ -167,7 +181,21 @@ _ccshim_serve() {
 	--address) COMPREPLY=($(compgen -W "127.0.0.1 ::1 0.0.0.0 ::" -- "$word")); return ;;
 	--port) return ;;
 	esac
-	COMPREPLY=($(compgen -W "-h --help --port --address --control" -- "$word"))
+	COMPREPLY=($(compgen -W "-h --help --port --address --control --metrics" -- "$word"))
+}
+
+_ccshim_lab() {
+	local word=${COMP_WORDS[COMP_CWORD]}
+	case ${COMP_WORDS[COMP_CWORD - 1]} in
+	--engine) COMPREPLY=($(compgen -W "auto native uml qemu" -- "$word")); return ;;
+	--provider) COMPREPLY=($(compgen -W "rxe mlx5 irdma" -- "$word")); return ;;
+	--time) COMPREPLY=($(compgen -W "virtual real" -- "$word")); return ;;
+	--out | --build | --root | --source) COMPREPLY=($(compgen -f -- "$word")); return ;;
+	--) COMPREPLY=($(compgen -c -- "$word")); return ;;
+	--hosts | --rate | --nic | --queue | --ecn | --delay | --mtu | --seed | --timeout | --spin) return ;;
+	esac
+	COMPREPLY=($(compgen -W "-h --help --engine --provider --time --hosts --rate --nic --queue --ecn --priority
+		--trunk --delay --mtu --seed --out --build --root --timeout --spin --free-polls --prepare --source --install" -- "$word"))
 }
 
 _ccshim_doctor() {
@@ -189,8 +217,8 @@ _ccshim_set() {
 	case $word in
 	-*) COMPREPLY=($(compgen -W "-p -h --pid --help --all --qp --peer --new --show --timeout" -- "$word")) ;;
 	*)
-		COMPREPLY=($(compgen -W "mode= cc= line_rate= max_rate= base_rtt= rtt_jitter= segment= max_inflight=
-			split= split_imm= linger= fallback= dscp=" -- "$word"))
+		COMPREPLY=($(compgen -W "tenant mode= cc= line_rate= max_rate= base_rtt= rtt_jitter= segment= max_inflight=
+			split= split_imm= impair= linger= fallback= dscp=" -- "$word"))
 		compopt -o nospace
 		;;
 	esac
@@ -199,11 +227,12 @@ _ccshim_set() {
 _ccshim() {
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		COMPREPLY=($(compgen -W "run check doctor info stat set top serve replay plot plan debug -h --version" -- "${COMP_WORDS[1]}"))
+		COMPREPLY=($(compgen -W "run impair check doctor info stat set top serve replay plot plan lab debug -h --version" -- "${COMP_WORDS[1]}"))
 		return
 	fi
 	case ${COMP_WORDS[1]} in
 	run) _ccshim_run ;;
+	impair) _ccshim_impair ;;
 	check) _ccshim_check ;;
 	doctor) _ccshim_doctor ;;
 	info) _ccshim_info ;;
@@ -214,6 +243,7 @@ _ccshim() {
 	replay) _ccshim_replay ;;
 	plot) _ccshim_plot ;;
 	plan) _ccshim_plan ;;
+	lab) _ccshim_lab ;;
 	debug) _ccshim_debug ;;
 	esac
 }

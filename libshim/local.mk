@@ -62,11 +62,11 @@ ccs_core_sources = \
 	libshim/cc/hpcc.c \
 	libshim/cc/jitter.h \
 	libshim/cc/minmax.h \
+	libshim/cc/shares.c \
+	libshim/cc/shares.h \
 	libshim/cc/spec.c \
 	libshim/cc/swift.c \
 	libshim/cc/timely.c \
-	libshim/config/agent_place.c \
-	libshim/config/agent_place.h \
 	libshim/config/conf.c \
 	libshim/config/conf.h \
 	libshim/config/environment.c \
@@ -78,6 +78,8 @@ ccs_core_sources = \
 	libshim/config/job.c \
 	libshim/config/job.h \
 	libshim/config/load.c \
+	libshim/config/impair.c \
+	libshim/config/impair.h \
 	libshim/config/match.c \
 	libshim/config/match.h \
 	libshim/config/open_path.c \
@@ -89,6 +91,8 @@ ccs_core_sources = \
 	libshim/config/request.c \
 	libshim/config/request.h \
 	libshim/config/rules.c \
+	libshim/config/tenant.c \
+	libshim/config/tenant.h \
 	libshim/config/rules.h \
 	libshim/feedback/agent_client.c \
 	libshim/feedback/agent_client.h \
@@ -163,7 +167,6 @@ libccs_fabric_la_SOURCES = \
 	libshim/fabric/marking.c \
 	libshim/fabric/marking.h \
 	libshim/fabric/cbd.c \
-	libshim/fabric/cbd_order.c \
 	libshim/fabric/cbd.h \
 	libshim/fabric/qos.c \
 	libshim/fabric/qos.h
@@ -212,6 +215,8 @@ ccs_agent_sources = \
 	libshim/agent/host/punched.h \
 	libshim/agent/host/standing.c \
 	libshim/agent/host/standing.h \
+	libshim/agent/host/tenants.c \
+	libshim/agent/host/tenants.h \
 	libshim/agent/host/users.c \
 	libshim/agent/host/users.h \
 	libshim/agent/loop.c \
@@ -249,7 +254,11 @@ ccs_agent_sources = \
 	libshim/agent/telemetry/sampler.c \
 	libshim/agent/telemetry/sampler.h \
 	libshim/agent/telemetry/subscribers.c \
-	libshim/agent/telemetry/subscribers.h
+	libshim/agent/telemetry/subscribers.h \
+	libshim/agent/tenants.c \
+	libshim/agent/tenants.h \
+	libshim/agent/telemetry/shares.c \
+	libshim/agent/telemetry/shares.h
 noinst_LTLIBRARIES += libccs-agent.la
 libccs_agent_la_SOURCES = $(ccs_agent_sources)
 
@@ -271,9 +280,6 @@ pkglib_preloaddir = $(libdir)/ccshim
 pkglib_preload_LTLIBRARIES = libccshim.la libibverbs-ccshim.la
 libccshim_la_SOURCES = \
 	$(ccs_core_sources) \
-	$(ccs_agent_sources) \
-	libshim/preload/control/agent_thread.c \
-	libshim/preload/control/agent_thread.h \
 	libshim/preload/control/policy.c \
 	libshim/preload/control/policy.h \
 	libshim/preload/control/qp_feedback.c \
@@ -296,8 +302,12 @@ libccshim_la_SOURCES = \
 	libshim/preload/datapath/complete.h \
 	libshim/preload/datapath/drain.c \
 	libshim/preload/datapath/drain.h \
+	libshim/preload/datapath/async.c \
+	libshim/preload/datapath/async.h \
 	libshim/preload/datapath/emit.c \
 	libshim/preload/datapath/emit.h \
+	libshim/preload/datapath/impair.c \
+	libshim/preload/datapath/impair.h \
 	libshim/preload/datapath/linger.c \
 	libshim/preload/datapath/linger.h \
 	libshim/preload/datapath/pacer_thread.c \

@@ -22,9 +22,11 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/shared/devices.h \
 	tools/ccshim/doctor/doctor.c \
 	tools/ccshim/doctor/doctor.h \
+	tools/ccshim/doctor/doctor_counters.c \
 	tools/ccshim/doctor/doctor_finding.c \
 	tools/ccshim/doctor/doctor_flows.c \
 	tools/ccshim/doctor/doctor_increase.c \
+	tools/ccshim/doctor/doctor_path.c \
 	tools/ccshim/doctor/doctor_pauses.c \
 	tools/ccshim/doctor/doctor_ports.c \
 	tools/ccshim/doctor/doctor_print.c \
@@ -66,12 +68,15 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/replay/replay.h \
 	tools/ccshim/replay/replay_csv.c \
 	tools/ccshim/run/run.c \
+	tools/ccshim/run/impair.c \
 	tools/ccshim/run/run_adapt.c \
 	tools/ccshim/run/run_adapt.h \
 	tools/ccshim/run/run_options.c \
 	tools/ccshim/run/run_options.h \
 	tools/ccshim/set.c \
 	tools/ccshim/set_all.c \
+	tools/ccshim/set_tenant.c \
+	tools/ccshim/set_tenant.h \
 	tools/ccshim/set_all.h \
 	tools/ccshim/set_send.c \
 	tools/ccshim/stat/stat.c \
@@ -81,6 +86,7 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/stat/namespaces.c \
 	tools/ccshim/stat/namespaces.h \
 	tools/ccshim/stat/stat_files.c \
+	tools/ccshim/stat/stat_group.c \
 	tools/ccshim/stat/stat_find.c \
 	tools/ccshim/stat/stat_json.c \
 	tools/ccshim/stat/stat_limit.c \
@@ -88,6 +94,7 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/stat/stat_omitted.c \
 	tools/ccshim/stat/stat_party.c \
 	tools/ccshim/stat/stat_search.h \
+	tools/ccshim/stat/stat_tenant.c \
 	tools/ccshim/stat/stat_table.c \
 	tools/ccshim/stat/subuid.c \
 	tools/ccshim/stat/subuid.h \
@@ -110,6 +117,8 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/common/installed.h \
 	tools/common/json_read.c \
 	tools/common/json_read.h \
+	tools/common/next_option.c \
+	tools/common/next_option.h \
 	tools/common/preload_list.c \
 	tools/common/preload_list.h \
 	tools/common/program.c \
@@ -149,9 +158,11 @@ tools_ccshim_ccshim_serve_SOURCES = \
 	tools/ccshim/stat/stat.h \
 	tools/ccshim/stat/stat_delta.c \
 	tools/ccshim/stat/stat_files.c \
+	tools/ccshim/stat/stat_group.c \
 	tools/ccshim/stat/stat_find.c \
 	tools/ccshim/stat/stat_json.c \
 	tools/ccshim/stat/stat_limit.c \
+	tools/ccshim/stat/stat_metrics.c \
 	tools/ccshim/stat/stat_party.c \
 	tools/ccshim/stat/stat_search.h \
 	tools/ccshim/stat/subuid.c \
@@ -160,6 +171,8 @@ tools_ccshim_ccshim_serve_SOURCES = \
 	tools/ccshim/shared/children.h \
 	tools/common/ask_agent.c \
 	tools/common/ask_agent.h \
+	tools/common/next_option.c \
+	tools/common/next_option.h \
 	tools/common/program.c \
 	tools/common/program.h \
 	tools/common/seconds.c \
@@ -179,11 +192,15 @@ serve_page = \
 	$(top_srcdir)/tools/ccshim/serve/live.js \
 	$(top_srcdir)/tools/ccshim/serve/page.js \
 	$(top_srcdir)/tools/ccshim/serve/recorded.js \
+	$(top_srcdir)/tools/ccshim/serve/series.js \
+	$(top_srcdir)/tools/ccshim/serve/table.js \
+	$(top_srcdir)/tools/ccshim/serve/uplot.css \
+	$(top_srcdir)/tools/ccshim/serve/uplot.js \
 	$(top_srcdir)/tools/ccshim/serve/views.js
 tools/ccshim/serve/serve_files.c: $(serve_page) $(top_srcdir)/tools/ccshim/serve/embed.awk
 	$(AM_V_GEN)$(MKDIR_P) tools/ccshim/serve && \
 		$(AWK) -f $(top_srcdir)/tools/ccshim/serve/embed.awk $(serve_page) > $@.new && mv $@.new $@
-EXTRA_DIST += $(serve_page) tools/ccshim/serve/embed.awk
+EXTRA_DIST += $(serve_page) tools/ccshim/serve/embed.awk tools/ccshim/serve/uplot.license
 CLEANFILES += tools/ccshim/serve/serve_files.c
 
 sbin_PROGRAMS += tools/ccshimd/ccshimd
@@ -193,8 +210,8 @@ tools_ccshimd_ccshimd_SOURCES = \
 	tools/ccshimd/derive.c \
 	tools/ccshimd/derive.h \
 	tools/ccshimd/ccshimd.h \
-	tools/ccshimd/displace.c \
-	tools/ccshimd/displace.h \
+	tools/ccshimd/tenants.c \
+	tools/ccshimd/tenants.h \
 	tools/ccshimd/filter.c \
 	tools/ccshimd/filter.h \
 	tools/ccshimd/key_file.c \
@@ -206,7 +223,9 @@ tools_ccshimd_ccshimd_SOURCES = \
 	tools/common/ask_agent.c \
 	tools/common/ask_agent.h \
 	tools/common/capabilities.c \
-	tools/common/capabilities.h
+	tools/common/capabilities.h \
+	tools/common/next_option.c \
+	tools/common/next_option.h
 tools_ccshimd_ccshimd_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(SODIUM_CFLAGS) $(SECCOMP_CFLAGS)
 tools_ccshimd_ccshimd_LDADD = libccs-agent.la libccs-core.la $(SODIUM_LIBS) $(SECCOMP_LIBS) -lpthread
 
@@ -249,14 +268,14 @@ pkglibexec_SCRIPTS = tools/ccshim/ccshim-debug tools/ccshim/ccshim-firewall
 tools/ccshim/ccshim-debug: $(top_srcdir)/tools/ccshim/ccshim-debug.in
 	$(AM_V_GEN)$(MKDIR_P) tools && cp $(top_srcdir)/tools/ccshim/ccshim-debug.in $@ && chmod 755 $@
 tools/ccshim/ccshim-firewall: $(top_srcdir)/tools/ccshim/ccshim-firewall.in
-	$(AM_V_GEN)$(MKDIR_P) tools && cp $(top_srcdir)/tools/ccshim/ccshim-firewall.in $@ && chmod 755 $@
+	$(AM_V_GEN)$(MKDIR_P) tools && sed 's/@[V]ERSION@/$(VERSION)/' $(top_srcdir)/tools/ccshim/ccshim-firewall.in > $@ && chmod 755 $@
 EXTRA_DIST += tools/ccshim/ccshim-debug.in tools/ccshim/ccshim-firewall.in
 CLEANFILES += tools/ccshim/ccshim-debug tools/ccshim/ccshim-firewall
 
 # Metrics of 'ccshim stat', for Prometheus and Grafana: docs/guide/metrics.md.
 metricsdir = $(docdir)/metrics
-dist_metrics_DATA = tools/grafana/ccshim.json tools/metrics/ccshim-metrics.service \
-	tools/metrics/ccshim-metrics.timer
+dist_metrics_DATA = tools/grafana/ccshim.json tools/metrics/ccshim-alerts.yml \
+	tools/metrics/ccshim-metrics.service tools/metrics/ccshim-metrics.timer
 
 # For containers, Kubernetes, HPC: docs/guide/operate.md.
 deploydir = $(docdir)/deploy

@@ -71,13 +71,16 @@ static int check_devices(const struct opts *o)
 	return status;
 }
 
-/* Warn that a preloaded shim, as by `ccshim run -- ccbench`, is removed for runs without control. */
-static void warn_of_preload(const struct opts *o)
+/* Warn that a preloaded shim, as by `ccshim run -- ccbench`, is removed for runs without control, and that
+ * processes write no reports but those of ccbench. */
+static void warn_of_environment(const struct opts *o)
 {
 	const char *preload = getenv("LD_PRELOAD");
 	char without[PATH_MAX + 1024];
 	unsigned i;
 
+	if (getenv("CCSHIM_REPORT"))
+		fprintf(stderr, "ccbench: CCSHIM_REPORT is not used: the file of --out_json has the reports\n");
 	if (!preload)
 		return;
 	preload_value(preload, NULL, without, sizeof(without));
@@ -427,7 +430,7 @@ int bench_prepare(const struct opts *o, char *preload, size_t len)
 
 	if (status || check_devices(o))
 		return status ? status : USAGE;
-	warn_of_preload(o);
+	warn_of_environment(o);
 	return 0;
 }
 

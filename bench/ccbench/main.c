@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "config.h"
-
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +6,7 @@
 #include "bench.h"
 #include "bench/ccbench/scenario/scenario.h"
 #include "bench/ccbench/traffic/worker.h"
+#include "tools/common/next_option.h"
 
 /* Report an unknown scenario, and suggest a similar name. */
 static void report_unknown_scenario(const char *what)
@@ -19,6 +18,8 @@ static void report_unknown_scenario(const char *what)
 	for (s = scenarios; s->name; s++)
 		ccs_suggest_offer(&near, s->name);
 	ccs_suggest_offer(&near, "matrix");
+	ccs_suggest_offer(&near, "--help");
+	ccs_suggest_offer(&near, "--version");
 	fprintf(stderr, "ccbench: there is no scenario '%s'%s\n", what,
 		ccs_suggest_hint(&near, hint, sizeof(hint)));
 }
@@ -48,10 +49,8 @@ static int dispatch(int argc, char **argv)
 		usage(stdout);
 		return 0;
 	}
-	if (!strcmp(what, "-V") || !strcmp(what, "--version")) {
-		puts("ccbench " PACKAGE_VERSION);
-		return 0;
-	}
+	if (!strcmp(what, "-V") || !strcmp(what, "--version"))
+		return print_version("ccbench");
 	if (*what)
 		report_unknown_scenario(what);
 	usage(stderr);

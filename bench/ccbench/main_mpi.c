@@ -16,6 +16,7 @@
 #include "bench/ccbench/place/place_mpi.h"
 #include "bench/ccbench/scenario/scenario.h"
 #include "bench/ccbench/traffic/worker.h"
+#include "tools/common/next_option.h"
 
 static int usage(int rank, int status)
 {
@@ -52,6 +53,8 @@ static int run_rank(int rank, int ranks, int argc, char **argv)
 	char err[512], preload[PATH_MAX] = "";
 	int status, worst;
 
+	if (argc > 1 && (!strcmp(argv[1], "-V") || !strcmp(argv[1], "--version")))
+		return rank ? 0 : print_version("ccbench-mpi");
 	if (argc < 2 || !scenario_find(argv[1]))
 		return usage(rank, argc > 1 && (!strcmp(argv[1], "--help") ||
 						!strcmp(argv[1], "-h")) ? 0 : 2);

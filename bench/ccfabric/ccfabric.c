@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/suggest.h"
 #include "bench/ccfabric/shared/error.h"
 #include "bench/common/progress.h"
 #include "bench/ccfabric/models/matrix.h"
@@ -11,6 +12,7 @@
 #include "run.h"
 #include "scenario.h"
 #include "summary.h"
+#include "tools/common/next_option.h"
 
 static void show_progress(uint64_t now, unsigned done, unsigned flows)
 {
@@ -20,7 +22,7 @@ static void show_progress(uint64_t now, unsigned done, unsigned flows)
 
 static void print_all(const struct options *o, const struct fab_result *r, struct fab_cost cost)
 {
-	const struct fab_outcome outcome = { &o->conf, r, cost };
+	const struct fab_outcome outcome = { o, &o->conf, r, cost };
 
 	if (!o->json || strcmp(o->json, "-") != 0)
 		fab_print(&outcome, stdout);
@@ -36,6 +38,7 @@ static int run(int argc, char **argv)
 	struct options o;
 
 	die_in_command("run");
+	argv[0] = (char *)"ccfabric run"; /* the prefix of getopt's messages */
 	options_parse(&o, argc, argv);
 	output_check(o.json);
 	fab_set_up(&s, &o);
@@ -49,6 +52,19 @@ static int run(int argc, char **argv)
 	return 0;
 }
 
+__attribute__((noreturn))
+static void refuse_command(const char *word)
+{
+	static const char *const known[] = { "run", "scenario", "matrix", "--help", "--version" };
+	struct ccs_suggestion near = ccs_suggest_for(word);
+	char hint[96];
+
+	for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++)
+		ccs_suggest_offer(&near, known[i]);
+	die("'%s' is no command; run, scenario and matrix are%s", word,
+	    ccs_suggest_hint(&near, hint, sizeof(hint)));
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 1 && strcmp(argv[1], "run") == 0)
@@ -59,7 +75,9 @@ int main(int argc, char **argv)
 		return scenario(argc - 1, argv + 1);
 	if (argc > 1 && strcmp(argv[1], "--help") == 0)
 		output_help(options_usage);
+	if (argc > 1 && (strcmp(argv[1], "-V") == 0 || strcmp(argv[1], "--version") == 0))
+		return print_version("ccfabric");
 	if (argc > 1)
-		die("'%s' is no command; run, scenario and matrix are", argv[1]);
+		refuse_command(argv[1]);
 	die("a command is missing: run, scenario or matrix");
 }

@@ -117,6 +117,8 @@ static void read_algorithms(struct options *o, struct ccs_cc_spec *spec)
 		set_marks(o, i, own);
 	}
 	o->conf.agents.advise = needs & CCS_NEEDS_ADVICE;
+	if (o->conf.agents.tenants && !o->conf.agents.advise)
+		die("--tenants: receivers' agents share the ports: it needs --agents, and --cc rcp or auto");
 	if (o->conf.agents.present && o->conf.agents.advise && needs & CCS_NEEDS_TELEMETRY)
 		die("--priority-cc: agents send rates or records, and one algorithm needs each");
 }
@@ -128,7 +130,7 @@ static void read_all(struct options *o, struct topology *t, struct fab_routes *r
 		.jitter_us = o->jitter_us,
 		.until_us = o->until_us > 0 ? o->until_us : o->for_us > 0 ? o->for_us : 1000,
 		.priority = o->priority, .message = o->message, .verb = o->verb,
-		.seed = o->conf.seed,
+		.tenants = o->conf.agents.tenants, .seed = o->conf.seed,
 	};
 	char err[320];
 

@@ -8,6 +8,7 @@
 #include "base/document.h"
 #include "base/json.h"
 #include "bench/sim/core/memory.h"
+#include "published.h"
 #include "tools/common/human.h"
 
 enum { BUSIEST = 8 };
@@ -22,6 +23,74 @@ static double slowdown_of(const struct fab_result *r, unsigned id)
 static double us_from(const struct fab_result *r, uint64_t at)
 {
 	return at == UINT64_MAX ? NAN : (double)(at - r->begin) / FAB_PS_PER_US;
+}
+
+/* -- tenants --------------------------------------------------------------------------------- */
+
+struct tenant {
+	unsigned flows;
+	double bytes, squares;   /* of its flows */
+};
+
+/* Bytes of each tenant, and of all that have a weight. */
+static double add_up(const struct fab_conf *conf, const struct fab_result *r,
+		     struct tenant tenant[FAB_TENANTS])
+{
+	double all = 0;
+
+	memset(tenant, 0, FAB_TENANTS * sizeof(*tenant));
+	for (unsigned i = 0; i < conf->flows->n; i++) {
+		const struct fab_flow_spec *f = &conf->flows->flow[i];
+		const double bytes = (double)r->flow[f->id].acked;
+
+		tenant[f->tenant].flows++;
+		tenant[f->tenant].bytes += bytes;
+		tenant[f->tenant].squares += bytes * bytes;
+		all += f->tenant ? bytes : 0;
+	}
+	return all;
+}
+
+static double jain_of(const struct tenant *t)
+{
+	return t->squares > 0 ? t->bytes * t->bytes / (t->flows * t->squares) : NAN;
+}
+
+static void write_tenants(struct ccs_json *j, const struct fab_conf *conf, const struct fab_result *r)
+{
+	struct tenant tenant[FAB_TENANTS];
+	const double all = add_up(conf, r, tenant);
+
+	if (!conf->agents.tenants)
+		return;
+	ccs_json_array(j, "tenants");
+	for (unsigned i = 1; i <= conf->agents.tenants; i++) {
+		ccs_json_object(j, NULL);
+		ccs_json_num(j, "weight", conf->agents.weight[i - 1]);
+		ccs_json_uint(j, "flows", tenant[i].flows);
+		ccs_json_num(j, "share", tenant[i].bytes / all);
+		ccs_json_num(j, "jain", jain_of(&tenant[i]));
+		ccs_json_end(j);
+	}
+	ccs_json_end(j);
+}
+
+static void print_tenants(const struct fab_conf *conf, const struct fab_result *r, FILE *f)
+{
+	struct tenant tenant[FAB_TENANTS];
+	const double all = add_up(conf, r, tenant);
+	double weights = 0;
+
+	for (unsigned i = 0; i < conf->agents.tenants; i++)
+		weights += tenant[i + 1].flows ? conf->agents.weight[i] : 0;
+	if (!conf->agents.tenants)
+		return;
+	fprintf(f, "\n%-14s %8s %8s %8s %8s %8s\n", "tenant", "weight", "flows", "share",
+		"/weight", "Jain");
+	for (unsigned i = 1; i <= conf->agents.tenants; i++)
+		fprintf(f, "%-14u %8g %8u %8.4f %8.3f %8.4f\n", i, conf->agents.weight[i - 1],
+			tenant[i].flows, tenant[i].bytes / all,
+			tenant[i].bytes / all * weights / conf->agents.weight[i - 1], jain_of(&tenant[i]));
 }
 
 /* -- JSON ------------------------------------------------------------------------------------ */
@@ -154,6 +223,7 @@ bool fab_write_json(const void *outcome, FILE *f)
 	const struct fab_outcome *o = outcome;
 	const struct fab_conf *conf = o->conf;
 	const struct fab_result *r = o->result;
+	struct fab_differences d;
 	struct ccs_json j;
 
 	ccs_json_start(&j, f);
@@ -167,7 +237,13 @@ bool fab_write_json(const void *outcome, FILE *f)
 	for (uint32_t i = 0; i < 2 * conf->topology->links; i++)
 		write_port(&j, conf->topology, i, &r->port[i]);
 	ccs_json_end(&j);
+	write_tenants(&j, conf, r);
 	write_totals(&j, r);
+	ccs_json_array(&j, "not_as_published");
+	fab_find_differences(o->options, &d);
+	for (unsigned i = 0; i < d.n; i++)
+		ccs_json_str(&j, NULL, d.sentence[i]);
+	ccs_json_end(&j);
 	ccs_json_num(&j, "virtual_us", (double)(r->end - r->begin) / FAB_PS_PER_US);
 	ccs_json_uint(&j, "events", r->events);
 	ccs_json_uint(&j, "packet_hops", r->hops);
@@ -299,9 +375,11 @@ void fab_print(const struct fab_outcome *o, FILE *f)
 	const struct fab_conf *conf = o->conf;
 	const struct fab_result *r = o->result;
 	char virtual[24], headroom[24];
+	struct fab_differences d;
 
 	print_flows(conf, r, f);
 	print_operations(r, f);
+	print_tenants(conf, r, f);
 	print_ports(o, f);
 	fprintf(f, "\n%llu packets, %llu dropped, %llu marked, %llu PAUSE frames, headroom up to %s\n",
 		(unsigned long long)r->sent, (unsigned long long)r->dropped,
@@ -312,6 +390,9 @@ void fab_print(const struct fab_outcome *o, FILE *f)
 	if (r->deadlock_at != UINT64_MAX)
 		fprintf(f, "A deadlock was seen after %s; in the end %u ports are in one.\n",
 			human_us(us_from(r, r->deadlock_at), virtual, sizeof(virtual)), r->deadlocked);
+	fab_find_differences(o->options, &d);
+	for (unsigned i = 0; i < d.n; i++)
+		fprintf(f, "Not as published: %s.\n", d.sentence[i]);
 	fprintf(f, "%s simulated in %.2f s of CPU: %.1f M events/s, %.1f M packet-hops/s\n",
 		human_us((double)(r->end - r->begin) / FAB_PS_PER_US, virtual, sizeof(virtual)),
 		o->cost.cpu_s, (double)r->events / o->cost.cpu_s / 1e6,

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "bench/ccbench/scenario/figures.h"
+#include "bench/ccfabric/shared/options.h"
 #include "bench/sim/fabric/fabric.h"
 
 /* The duration of the run. */
@@ -15,6 +16,7 @@ struct fab_cost {
 };
 
 struct fab_outcome {
+	const struct options *options;
 	const struct fab_conf *conf;
 	const struct fab_result *result;
 	struct fab_cost cost;

@@ -25,7 +25,14 @@ struct maker {
 	double at_us;            /* start of flows that are not drawn at random */
 	unsigned priority;
 	unsigned groups;         /* of flows with operations, so far */
+	unsigned term;           /* from 1 */
 };
+
+/* The terms are the tenants, if there are tenants. */
+static unsigned tenant(const struct maker *m)
+{
+	return m->term <= m->how->tenants ? m->term : 0;
+}
 
 static void add(struct maker *m, unsigned src, unsigned dst, uint64_t size, double start_us)
 {
@@ -34,6 +41,7 @@ static void add(struct maker *m, unsigned src, unsigned dst, uint64_t size, doub
 	fab_flows_add(m->f, (struct fab_flow_spec){
 		.src = m->host[src], .dst = m->host[dst], .priority = m->priority,
 		.port = PORT, .size = size, .message = m->how->message, .verb = m->how->verb,
+		.tenant = tenant(m),
 		.start = (uint64_t)((m->at_us + start_us) * 1e6),
 	});
 }
@@ -229,7 +237,7 @@ static bool add_steps(struct maker *m, const struct steps *steps, const struct o
 			.port = PORT, .verb = m->how->verb, .start = (uint64_t)(m->at_us * 1e6),
 			.message = s->size, .size = s->size * s->messages * o->n, .lag = s->lag,
 			.group = group, .messages = s->messages, .unmeasured = o->unmeasured,
-			.pause = (uint64_t)(o->pause_us * 1e6),
+			.pause = (uint64_t)(o->pause_us * 1e6), .tenant = tenant(m),
 		};
 
 		for (unsigned k = 0; k < 2; k++)
@@ -391,8 +399,10 @@ static bool make_all(struct maker *m, const char *text)
 	char *copy = mem_checked(strdup(text)), *at = copy, *term;
 	bool ok = true;
 
-	while (ok && (term = strsep(&at, "+")))
+	while (ok && (term = strsep(&at, "+"))) {
+		m->term++;
 		ok = make_term(m, term);
+	}
 	free(copy);
 	return ok;
 }

@@ -11,6 +11,7 @@ struct fab_traffic {
 	unsigned priority;
 	uint64_t message;        /* bytes; 0: each flow is one message */
 	enum fab_verb verb;
+	unsigned tenants;        /* the first terms that are tenants */
 	uint64_t seed;
 };
 

@@ -3,7 +3,6 @@
 #include "grid.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <regex.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "bench/common/jobs.h"
+#include "tools/common/next_option.h"
 
 enum { CONTENDERS_MAX = 16 };
 
@@ -160,7 +160,7 @@ static void parse(struct options *o, int argc, char **argv)
 
 	*o = (struct options){ .jobs = cpus > 0 && cpus < 64 ? (unsigned)cpus : 1, .worst = 20,
 			       .seed = 1, .length = 1 };
-	for (int c; (c = getopt_long(argc, argv, "h", known, NULL)) != -1;)
+	for (int c; (c = next_option(argc, argv, "h", known, NULL)) != -1;)
 		parse_option(o, c);
 	if (optind < argc)
 		die("%s: no such argument", argv[optind]);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Measures the cost of the engine: an algorithm's update, the gate, the timer wheel, a flow. */
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include "counter.h"
 #include "feedback/shm_path.h"
 #include "flow/send_queue.h"
+#include "tools/common/next_option.h"
 
 enum { ACKS = 64, HOPS = 2, ROWS_MAX = 64 };
 
@@ -352,7 +352,7 @@ int main(int argc, char **argv)
 		{ "quick", no_argument, NULL, 'q' }, { "help", no_argument, NULL, 'h' }, { 0 },
 	};
 
-	for (int opt; (opt = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
+	for (int opt; (opt = next_option(argc, argv, "h", options, NULL)) != -1;) {
 		if (opt != 'q') {
 			fputs(usage, opt == 'h' ? stdout : stderr);
 			return opt == 'h' ? 0 : 2;

@@ -4,7 +4,6 @@
  * its own, bare and in every mode by turns, on a device that does nothing.
  */
 #include <ctype.h>
-#include <getopt.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -18,6 +17,7 @@
 #include "load.h"
 #include "bench/common/progress.h"
 #include "bench/ccbench/place/preload.h"
+#include "tools/common/next_option.h"
 
 enum { ROUNDS_MAX = 9 };
 enum { SMALL = 64, SEGMENT = 65536, SEGMENTS = 16 };
@@ -439,7 +439,7 @@ int main(int argc, char **argv)
 
 	if (argc == 4 && !strcmp(argv[1], "run"))
 		return run(argv);
-	for (int opt; (opt = getopt_long(argc, argv, "D:h", options, NULL)) != -1;) {
+	for (int opt; (opt = next_option(argc, argv, "D:h", options, NULL)) != -1;) {
 		switch (opt) {
 		case 'j': json = true; break;
 		case 'q': rounds = 1; break;

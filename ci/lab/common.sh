@@ -18,11 +18,27 @@ say() {
 fail() { say "$*"; exit "$LAB_FAILED"; }
 
 # An option is wrong.
-usage_error() { say "$* (see ci/lab/lab --help)"; exit "$LAB_USAGE"; }
+usage_error() { say "$* (see --help)"; exit "$LAB_USAGE"; }
 
-# need PROGRAM PACKAGE: one line with the remedy instead of "command not found".
+# need PROGRAM:PACKAGE…: name all that are missing at once, with Debian's and Ubuntu's packages, or
+# install these (--install). A PROGRAM with a slash is a file or a pattern.
 need() {
-  command -v "$1" >/dev/null || fail "$1 is missing: apt-get install $2"
+  local pair programs='' packages=()
+  for pair; do
+    ! present "${pair%:*}" || continue
+    programs+=${programs:+, }${pair%:*}
+    [[ " ${packages[*]} " == *" ${pair#*:} "* ]] || packages+=("${pair#*:}")
+  done
+  ((${#packages[@]})) || return 0
+  [[ -n $install ]] ||
+    fail "missing: $programs. On Debian and Ubuntu: apt-get install ${packages[*]} (or --install)"
+  say "apt-get install ${packages[*]}"
+  DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends -o Dpkg::Use-Pty=0 install \
+    "${packages[@]}" >/dev/null </dev/null || fail "cannot install ${packages[*]}"
+}
+
+present() {
+  if [[ $1 == */* ]]; then compgen -G "$1" >/dev/null; else command -v "$1" >/dev/null; fi
 }
 
 need_root() {
@@ -74,14 +90,27 @@ once() {
   exec {lock}>&-
 }
 
-# progress FILE WORDS TOTAL PID: while PID lives, a line every few seconds
-# with the number of FILE's lines that match ERE WORDS, out of about TOTAL.
+# progress FILE WORDS TOTAL PID: while PID lives, print which part of about TOTAL lines of FILE that
+# match ERE WORDS there are, and the time left: on a terminal one line, in a file each tenth.
 progress() {
-  local start=$SECONDS count
-  while sleep 5 && kill -0 "$4" 2>/dev/null; do
+  local start=$SECONDS count part told=-1 text
+  while sleep 2 && kill -0 "$4" 2>/dev/null; do
     count=$(grep -cE "$2" "$1" || true)
-    say "  $count of about $3 objects, $((SECONDS - start)) s"
+    part=$((count < $3 ? count * 100 / $3 : 99))
+    text="  $part % compiled"
+    ((part == 0)) || text+=", $(duration $(((SECONDS - start) * (100 - part) / part))) left"
+    if [[ -t 2 ]]; then
+      printf '\rlab: %s\e[K' "$text" >&2
+    elif ((part / 10 > told)); then
+      told=$((part / 10))
+      say "$text"
+    fi
   done
+  [[ ! -t 2 ]] || printf '\r\e[K' >&2
+}
+
+duration() {
+  if (($1 < 60)); then echo "$1 s"; else echo "$(($1 / 60)) min $(($1 % 60)) s"; fi
 }
 
 # Messages of the kernel that report an error, for grep -E.

@@ -9,9 +9,7 @@ native_up=''
 
 engine_prepare() {
   need_root native
-  need ip iproute2
-  need rdma iproute2
-  need unshare util-linux
+  need ip:iproute2 tc:iproute2 rdma:iproute2 unshare:util-linux
   modprobe -qa rdma_rxe ib_uverbs rdma_ucm 2>/dev/null || true
   [[ -d /sys/class/infiniband ]] ||
     fail "this kernel has no rdma_rxe: use --engine uml"

@@ -12,10 +12,7 @@ readonly QEMU_MODULES="virtio_pci 9p 9pnet_virtio overlay"
 
 engine_prepare() {
   local package
-  need qemu-system-x86_64 qemu-system-x86
-  need busybox busybox-static
-  need cpio cpio
-  need dpkg-deb dpkg
+  need qemu-system-x86_64:qemu-system-x86 busybox:busybox-static cpio:cpio dpkg-deb:dpkg
   package=$(qemu_package)
   qemu_dir=$cache/qemu-${package#linux-image-}-$(cat "$parts/qemu-init" "$parts/qemu.sh" |
     sha256sum | cut -c1-12)

@@ -1,56 +1,174 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash disable=SC2034,SC2154 # it shares ci/lab/lab's variables
 #
-# Engine uml: the hosts' kernel is a process. Debian's kernel source built for
-# ARCH=um with the real rxe driver, the host's own tree as its root.
+# Engine uml: the hosts' kernel is a process, built from Linux's source with ARCH=um and the
+# real rxe driver, the host's own tree as its root.
 
-uml_source=''   # the tarball
-uml_dir=''      # cache: linux, clock (address of its virtual clock), config
-seed_dir=''     # cache: seed.so, poll.so
+uml_dir=''      # linux, clock (address of its virtual clock), config, a file for each provider
+seed_dir=''     # seed.so, poll.so
+uml_memory=''   # directory of the file that is the guest's memory; empty: /dev/shm
+uml_fixed=()    # programs get fixed addresses by it
 
 engine_prepare() {
-  local hash
-  need gcc gcc
-  uml_find_source
-  hash=$({ stat -Lc '%n %s %Y' "$uml_source"; echo "${UML_BUILT[@]}"
-    cat "$parts/uml.config" "$parts"/kernel/*; } | sha256sum)
-  uml_dir=$cache/$(uml_version)-${hash:0:12}
-  once "$uml_dir" uml_build
-  [[ -e $uml_dir/$provider ]] ||
-    fail "--provider $provider: the kernel in $uml_source has another rxe" \
-      "than 6.12; apt-get install linux-source-6.12"
-  hash=$(cat "$parts"/{seed,poll}.c | sha256sum)
-  seed_dir=$cache/seed-${hash:0:12}
-  once "$seed_dir" uml_build_seed
+  [[ -n $prepare ]] || uml_check_host
+  if [[ -n $install ]]; then
+    apt-get -qq update >/dev/null || say "apt-get update failed: trying with the lists that are there"
+  fi
+  uml_find_kernel
+  need "${UML_RUN[@]}"
+  [[ -e $uml_dir/$provider ]] || fail "--provider $provider: the kernel in $uml_dir has another" \
+    "rxe than 6.12; apt-get install linux-source-6.12, or use --source"
+  seed_dir=$parts
+  [[ -e $seed_dir/seed.so ]] || uml_find_preloads
 }
 
-uml_find_source() {
-  local version
-  for version in 6.12 6.1; do
-    uml_source=/usr/src/linux-source-$version.tar.xz
-    [[ ! -e $uml_source ]] || return 0
+# User-Mode Linux is a tracer of the guest's programs, and executes its memory's file. Containers
+# may forbid either; docker also makes /dev/shm small.
+uml_check_host() {
+  local dir
+  [[ $(uname -m) == x86_64 ]] || fail "the uml engine needs an x86-64 machine: use --engine native"
+  # PTRACE_TRACEME; perl is part of each Debian and Ubuntu.
+  ! command -v perl >/dev/null || perl -e 'exit syscall(101, 0, 0, 0, 0) != 0' ||
+    fail "ptrace(2) is not permitted here, which the uml engine needs: run the container with" \
+      "--cap-add SYS_PTRACE --security-opt seccomp=unconfined (see also kernel.yama.ptrace_scope)"
+  if setarch -R true 2>/dev/null; then
+    uml_fixed=(setarch -R)
+  else
+    say "personality(2) is not permitted here: repeated runs may differ" \
+      "(run the container with --security-opt seccomp=unconfined)"
+  fi
+  for dir in /dev/shm /tmp; do
+    uml_memory=$dir
+    uml_check_memory "$dir" && return
   done
-  # The cache of a kernel is found by its source.
-  fail "no kernel source in /usr/src: apt-get install linux-source-6.12" \
-    "(or linux-source on Debian 12 without the security suite)"
+  fail "as root: mount -o remount,exec,size=2g /dev/shm"
 }
 
+# Whether programs in directory $1 can be executed and it has space for a guest.
+uml_check_memory() {
+  local free
+  free=$(df -Pk "$1" 2>/dev/null | awk 'END { print int($4 / 1024) }')
+  if [[ ,$(findmnt -nro OPTIONS -T "$1"), == *,noexec,* ]]; then
+    say "$1 is mounted noexec, and cannot have the guest's memory"
+  elif ((${free:-0} < 1000)); then
+    say "$1 has only ${free:-0} MB for the guest's memory, which may need 1000"
+  else
+    return 0
+  fi
+  return 1
+}
+
+# -- the kernel and its cache --------------------------------------------------
+
+# The kernel's version, configuration, patches and compiler decide the binary, and name its
+# directory. One that was installed with the lab is preferred to the caller's cache. A source is
+# needed only where no kernel of this configuration and these patches is found.
+uml_find_kernel() {
+  local recipe file=$source version
+  recipe=$({ echo "${UML_BUILT[@]}"; cat "$parts/uml.config" "$parts"/kernel/*; } | short_hash)
+  [[ -n $file ]] || ! uml_ready "$parts/kernels" "$recipe" || return 0
+  [[ -z $file || -e $file ]] || fail "--source $file: no such file or directory"
+  [[ -n $file ]] || file=$(uml_source)
+  if [[ -z $file ]] || ! type -P gcc ld "$(uml_unpacker "$file")" >/dev/null; then
+    [[ -n $source ]] || ! uml_ready "$cache" "$recipe" || return 0
+    uml_build_needs "$file"
+    [[ -n $file ]] || file=$(uml_source)
+  fi
+  version=$(uml_version "$file") || exit
+  uml_dir=$cache/uml-$version-$recipe-$(uml_compiler)
+  once "$uml_dir" uml_build "$file"
+}
+
+short_hash() { sha256sum | cut -c 1-8; }
+
+# Set uml_dir to the newest version in directory $1 that was built by recipe $2, if there is one.
+uml_ready() {
+  local dirs
+  dirs=$(cd "$1" 2>/dev/null && printf '%s\n' uml-*-"$2"-*/linux | sort -V | tail -n 1)
+  [[ -e $1/$dirs ]] || return
+  uml_dir=$1/${dirs%/linux}
+}
+
+uml_compiler() { { gcc --version | sed 1q; ld --version | sed 1q; } | short_hash; }
+
+# Print the source in /usr/src: 6.12, for which the patches are, else 6.1, else the newest. Debian
+# has it there as .tar.xz, Ubuntu as .tar.bz2, also in a directory of the package's name.
+uml_source() {
+  local version file found=''
+  for version in 6.12. 6.1. ''; do
+    while read -r file; do
+      [[ ${file##*/} != "linux-source-$version"* ]] || found=$file
+    done < <(find -L /usr/src -maxdepth 2 -regextype egrep \
+      -regex '.*/linux-source-[0-9.]+\.tar\.(xz|bz2|zst|gz)' 2>/dev/null | sort -V)
+    [[ -z $found ]] || break
+  done
+  echo "$found"
+}
+
+# The program that unpacks source $1; a tree needs none.
+uml_unpacker() {
+  case $1 in
+    *.bz2) echo bzip2 ;;
+    *.zst) echo zstd ;;
+    *.gz) echo gzip ;;
+    *.xz) echo xz ;;
+    *) echo tar ;;
+  esac
+}
+
+# Print the version in the source's Makefile. It is read once, as an archive takes a second.
 uml_version() {
-  local name=${uml_source##*/linux-source-}
-  echo "uml-${name%.tar.xz}"
+  local memo makefile version
+  memo=$cache/version-$(stat -Lc '%n %s %Y' "$1" | short_hash)
+  if [[ -d $1 ]]; then
+    makefile=$(<"$1/Makefile")
+  elif [[ -e $memo ]]; then
+    cat "$memo"
+    return
+  else
+    makefile=$(tar -xOf "$1" --wildcards --no-wildcards-match-slash --occurrence=1 '*/Makefile') ||
+      makefile=''
+  fi
+  version=$(awk '/^(VERSION|PATCHLEVEL|SUBLEVEL) *= *[0-9]/ { v = v s $3; s = "." } /^EXTRAVERSION/ { v = v $3 }
+    /^NAME/ { print v; exit }' <<<"$makefile")
+  [[ -n $version ]] || fail "$1 is no source of Linux: its Makefile has no version"
+  mkdir -p "$cache" && [[ -d $1 ]] || echo "$version" >"$memo"
+  echo "$version"
 }
 
 # -- building ----------------------------------------------------------------
 
+# The programs that a run needs, and their packages in Debian and Ubuntu.
+readonly UML_RUN=(ip:iproute2 tc:iproute2 rdma:iproute2 setpriv:util-linux findmnt:util-linux
+  "/usr/lib/*/libibverbs/librxe*:ibverbs-providers")
+
+# uml_build_needs SOURCE: the programs that compile it, and a source if it is empty.
+uml_build_needs() {
+  local unpacker=xz package=''
+  if [[ -n $1 ]]; then
+    unpacker=$(uml_unpacker "$1")
+  else
+    package=$(uml_source_package)
+  fi
+  need "${UML_RUN[@]}" gcc:gcc /usr/include/stdio.h:libc6-dev make:make flex:flex bison:bison bc:bc perl:perl \
+    patch:patch ld:binutils /usr/include/infiniband/verbs.h:libibverbs-dev "$unpacker:${unpacker/%xz/xz-utils}" \
+    ${package:+"/usr/src/linux-source-*:$package"}
+}
+
+# Debian 12 has 6.12 in its security suite; Ubuntu's is of another version.
+uml_source_package() {
+  if apt-cache show linux-source-6.12 >/dev/null 2>&1; then echo linux-source-6.12; else echo linux-source; fi
+}
+
 uml_build() {
   local build done_dir log
-  uml_build_needs
+  uml_build_needs "$1"
   build=$(mktemp -d "$cache/build.XXXXXX")
   scratch+=("$build")
   log=$build/log done_dir=$build/done
   mkdir "$done_dir"
   say "building the User-Mode Linux kernel into $uml_dir (once, some minutes)"
-  uml_unpack "$build/src" || fail "cannot unpack $uml_source"
+  uml_unpack "$1" "$build/src" || fail "cannot unpack $1"
   uml_add_providers "$build/src/drivers/infiniband/sw" "$done_dir" >"$log" 2>&1 ||
     say "  this kernel's rxe gets no other user ABI"
   uml_add_speed "$build/src" >>"$log" 2>&1 || say "  this kernel's system calls stay slow"
@@ -63,28 +181,21 @@ uml_build() {
   rm -rf -- "$build"
 }
 
-uml_build_needs() {
-  need make make
-  need flex flex
-  need bison bison
-  need bc bc
-  need xz xz-utils
-  need patch patch
-  need nm binutils
-  need perl perl
-}
-
 uml_build_failed() {
   tail -n 15 "$1" | sed 's/^/lab:   /' >&2
   fail "the kernel did not build"
 }
 
-# Unpack the source without other machines' device trees and one driver's gigabyte of registers.
+# Unpack or copy source $1 into $2, without other machines' device trees and one driver's gigabyte of registers.
 uml_unpack() {
-  mkdir "$1"
+  local without=(--exclude='*/drivers/gpu/drm/amd/include' --exclude='*/arch/*/boot/dts' --exclude=.git)
+  mkdir "$2"
   say "  unpacking"
-  tar -xf "$uml_source" -C "$1" --strip-components=1 \
-    --exclude='*/drivers/gpu/drm/amd/include' --exclude='*/arch/*/boot/dts'
+  if [[ -d $1 ]]; then
+    tar -C "$1" "${without[@]}" -cf - . | tar -xf - -C "$2" && make -s -C "$2" ARCH=um mrproper
+  else
+    tar -xf "$1" -C "$2" --strip-components=1 "${without[@]}"
+  fi
 }
 
 # Give rxe the user ABIs of other providers, each of which is noted as a file in $2. The
@@ -132,14 +243,22 @@ uml_clock_address() {
   nm "$1" | awk '$3 == "time_travel_time" { print "0x" $1 }'
 }
 
-uml_build_seed() {
-  local build name
+# What guests' programs and the kernel preload: installed with the lab, otherwise compiled.
+uml_find_preloads() {
+  seed_dir=$cache/preload-$(cat "$parts"/*.c | short_hash)
+  [[ -d $seed_dir ]] || need gcc:gcc "/usr/include/stdio.h:libc6-dev" \
+    "/usr/include/infiniband/verbs.h:libibverbs-dev"
+  once "$seed_dir" uml_build_preloads
+}
+
+uml_build_preloads() {
+  local build file
   build=$(mktemp -d "$cache/build.XXXXXX")
   scratch+=("$build")
   mkdir "$build/done"
-  for name in seed poll; do
-    gcc -O2 -Wall -Wextra -shared -fPIC -o "$build/done/$name.so" "$parts/$name.c" ||
-      fail "cannot build lab/$name.c: apt-get install libc6-dev libibverbs-dev"
+  for file in "$parts"/*.c; do
+    gcc -O2 -Wall -Wextra -shared -fPIC -o "$build/done/$(basename "$file" .c).so" "$file" ||
+      fail "cannot compile $file"
   done
   mv -T "$build/done" "$seed_dir"
   rm -rf -- "$build"
@@ -168,8 +287,8 @@ engine_start() {
     [[ -n $free_polls ]] || cp "$seed_dir/poll.so" "$work"
   fi
   session env -i -C "$work" PATH=/usr/bin:/bin \
-    LD_PRELOAD="$seed_dir/seed.so" LAB_SEED="$seed" \
-    setarch -R "$uml_dir/linux" mem=2G umid=lab uml_dir=uml \
+    LD_PRELOAD="$seed_dir/seed.so" LAB_SEED="$seed" TMPDIR="$uml_memory" \
+    "${uml_fixed[@]}" "$uml_dir/linux" mem=2G umid=lab uml_dir=uml \
     root=none rootfstype=hostfs rootflags=/ ro norandmaps \
     con=null con0=null,fd:1 quiet loglevel=4 log_buf_len=4M "${mode[@]}" \
     init=/proc/self/cwd/guest-init </dev/null >"$work/console" 2>&1

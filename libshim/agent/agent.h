@@ -5,8 +5,8 @@
  * The host agent. As NP it captures CE marks on arriving RoCEv2 packets and sends CNPs to the
  * agents of their senders; on the RP side it receives CNPs and delivers them to the process and
  * queue pair concerned. It measures the links on which data arrive, or leave a switch, for senders
- * that request telemetry. One loop runs in one thread, main()'s or one of the shim's: no code here
- * exits, handles signals, or is global.
+ * that request telemetry. One loop runs in one thread: no code here exits, handles signals, or
+ * is global.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,6 +52,15 @@ struct ccs_agent_publication {
 	double rate;                     /* bit/s; 0: rate of its tbf or speed of the interface */
 };
 
+/* A tenant: processes of this host whose flows have a share of the ports where they end. */
+struct ccs_agent_tenant {
+	char name[64];
+	uint64_t identity;               /* the same on all hosts for a job; not 0 */
+	double weight;                   /* CCS_WEIGHT_LEAST to CCS_WEIGHT_MOST, in hundredths */
+};
+
+enum { CCS_AGENT_TENANTS = 64 };
+
 /* The configuration and its pointers must outlive the agent. 0 is the default unless stated
  * otherwise. */
 struct ccs_agent_config {
@@ -75,8 +84,11 @@ struct ccs_agent_config {
 	const char *const *switches;     /* addresses of agents to request records from */
 	unsigned nswitches;
 
-	bool daemon;                     /* clients must not take its place when it has ended */
-	bool gives_way;                  /* its run ends when its socket's file is removed */
+	/* Sets the tenants and returns their number; called at the start and by ccs_agent_reload(). */
+	unsigned (*tenants)(void *arg, struct ccs_agent_tenant tenant[CCS_AGENT_TENANTS]);
+	/* The tenant's index, or -1, of a process: NULL if tenants is. */
+	int (*tenant_of)(void *arg, pid_t pid, uid_t uid);
+	void *tenant_arg;                /* of these two */
 
 	/* Whether a process may register that queue pair: 0 or an errno. uid: the user that
 	 * connected, or CCS_ANY_USER. NULL: always. */
@@ -116,6 +128,9 @@ struct ccs_agent *ccs_agent_open(const struct ccs_agent_config *config, char *er
  * again. */
 void ccs_agent_run(struct ccs_agent *a);
 void ccs_agent_stop(struct ccs_agent *a);
+
+/* Read the tenants again, and find each client's. Must not be called while it runs. */
+void ccs_agent_reload(struct ccs_agent *a);
 
 /* Must not be called while it runs. Its clients' connections end; they keep their regions. */
 void ccs_agent_close(struct ccs_agent *a);

@@ -43,28 +43,6 @@ static void make_directory(const char *path)
 	}
 }
 
-/*
- * The holder of the lock may remove the socket of an agent that has died. The lock belongs to the
- * process: a forked child that outlives it does not hold it.
- */
-static int claim_lock(struct ccs_agent *a)
-{
-	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s.lock", a->config.socket);
-	a->listener.lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (a->listener.lock < 0)
-		return -1;
-	if (fcntl(a->listener.lock, F_SETLK, &whole) == 0)
-		return 0;
-	close(a->listener.lock);
-	a->listener.lock = -1;
-	errno = EADDRINUSE;
-	return -1;
-}
-
-/* The service manager does, without the lock. */
 static bool is_listened_at(const struct sockaddr_un *at)
 {
 	const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -75,7 +53,10 @@ static bool is_listened_at(const struct sockaddr_un *at)
 	return answers;
 }
 
-/* Remove the socket of an agent that has died; no other kind of file, in case the path is wrong. */
+/*
+ * Remove the socket of an agent that has died; no other kind of file, in case the path is wrong. Of
+ * two agents that start at the same time, one has not got the UDP port, and does not come here.
+ */
 static int remove_socket(const struct sockaddr_un *at)
 {
 	struct stat st;
@@ -104,8 +85,8 @@ static bool has_name(const struct ccs_agent *a)
 {
 	struct stat st;
 
-	return a->listener.lock >= 0 && !lstat(a->config.socket, &st) &&
-	       st.st_dev == a->listener.dev && st.st_ino == a->listener.ino;
+	return !lstat(a->config.socket, &st) && st.st_dev == a->listener.dev &&
+	       st.st_ino == a->listener.ino;
 }
 
 static int bind_listener(struct ccs_agent *a, const struct sockaddr_un *at)
@@ -113,7 +94,7 @@ static int bind_listener(struct ccs_agent *a, const struct sockaddr_un *at)
 	int fd;
 
 	make_directory(at->sun_path);
-	if (claim_lock(a) || remove_socket(at))
+	if (remove_socket(at))
 		return -1;
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	a->listener.source.fd = fd;
@@ -207,7 +188,6 @@ void ccs_clients_close(struct ccs_agent *a)
 			unlink(a->config.socket);
 		close(a->listener.source.fd);
 	}
-	ccs_close(a->listener.lock);
 	free(a->flows.by_peer.bucket);
 	free(a->flows.by_qp.bucket);
 	free(a->flows.by_reader.bucket);
@@ -403,8 +383,6 @@ void ccs_clients_retry_refused(struct ccs_agent *a)
 
 void ccs_clients_tick(struct ccs_agent *a, uint64_t now_ns)
 {
-	if (a->config.gives_way && !has_name(a))
-		a->stopping = true;
 	if (!a->listener.active && a->refused.fd < 0)
 		a->listener.active = ccs_agent_watch(a, &a->listener.source) == 0;
 	for (struct ccs_client *c = a->client; c < a->client + CCS_AGENT_CLIENTS; c++) {

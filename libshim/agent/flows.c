@@ -14,6 +14,7 @@
 #include "agent/net/send.h"
 #include "agent/net/udp.h"
 #include "agent/telemetry/demand.h"
+#include "agent/telemetry/echo.h"
 #include "agent/telemetry/inbound.h"
 
 static uint64_t hash_of_slot(const struct ccs_agent *a, const struct ccs_client *c, uint32_t slot)
@@ -159,7 +160,7 @@ static void attach(struct ccs_agent *a, struct ccs_agent_flow *f)
 	ccs_demand_join(a, f);
 	if (!c->paths[f->peer->index]++) {
 		ccs_deliver_peer(c, f->peer);
-		ccs_shm_path_write(&c->shm->path[f->peer->index], &f->peer->telemetry);
+		ccs_echo_publish_to(a, c, f->peer->index, &f->peer->telemetry, &f->peer->rates);
 	}
 	ccs_nic_cnps_attach(a, f); /* checks the record, which must have been written */
 	atomic_store_explicit(&c->shm->slot[f->slot].path, f->peer->index + 1,

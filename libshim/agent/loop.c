@@ -30,6 +30,7 @@
 #include "agent/telemetry/relay.h"
 #include "agent/telemetry/sampler.h"
 #include "agent/telemetry/subscribers.h"
+#include "agent/tenants.h"
 #include "base/os.h"
 #include "base/text.h"
 
@@ -111,9 +112,10 @@ struct ccs_agent *ccs_agent_open(const struct ccs_agent_config *config, char *er
 	a->counters.sysfs = config->sysfs ? config->sysfs : "/sys";
 	a->opened_ns = ccs_agent_now(a);
 	a->epoll = a->stop.fd = a->netlink.fd = -1;
-	a->listener.source.fd = a->listener.lock = a->refused.fd = -1;
+	a->listener.source.fd = a->refused.fd = -1;
 	if (parse_addresses(a, err, len) == 0 && open_components(a, err, len) == 0) {
 		ccs_inherited_check(a);
+		ccs_agent_tenants_read(a);
 		return a;
 	}
 	saved = errno;
@@ -162,8 +164,7 @@ static void report_alive(struct ccs_agent *a)
 static int64_t next_timeout_ns(const struct ccs_agent *a)
 {
 	const uint64_t now_ns = ccs_agent_now(a);
-	const bool idle = !a->nclients && !a->peers.high && a->listener.active &&
-			  !a->config.gives_way;
+	const bool idle = !a->nclients && !a->peers.high && a->listener.active;
 	uint64_t due_ns = idle ? UINT64_MAX : a->due.tick_ns;
 
 	if (a->config.alive_ns && a->due.alive_ns < due_ns)
@@ -236,6 +237,11 @@ void ccs_agent_stop(struct ccs_agent *a)
 
 	(void)n;
 	errno = saved;
+}
+
+void ccs_agent_reload(struct ccs_agent *a)
+{
+	ccs_agent_tenants_read(a);
 }
 
 void ccs_agent_close(struct ccs_agent *a)

@@ -24,13 +24,15 @@ static void answer_hello(struct ccs_agent *a, const struct ccs_ends *ends, struc
 			 const struct ccs_wire_message *hello, uint32_t lease_ms)
 {
 	const uint32_t np = a->config.capture ? CCS_PEER_NP : 0;
+	struct ccs_tenant_list rates = { 0 };
+	const uint64_t advised = p ? ccs_ports_advised(a, p, &rates) : 0;
 
 	ccs_send_hello_ack(a, ends, p, &hello->header, &(const struct ccs_wire_hello_ack){
 		.capabilities = np | ccs_ports_capabilities(a, ends),
 		.lease_ms = lease_ms,
 		.flows = p && p->ingress ? ccs_port_flows(p->ingress) : 0,
-		.advised = p ? ccs_ports_advised(a, p) : 0,
-	});
+		.advised = advised,
+	}, &rates);
 }
 
 /* The answer shows which incarnation the peer has now. */
@@ -104,18 +106,18 @@ static void handle_hello(struct ccs_agent *a, const struct ccs_ends *ends,
 		lease_ms = CCS_LEASE_MAX_MS;
 	p->asked_ns = ccs_agent_now(a);
 	p->lease_ns = p->asked_ns + lease_ms * 1000000ull;
-	ccs_subscribers_update(a, p, ends, &m->hello);
+	ccs_subscribers_update(a, p, ends, m);
 	answer_hello(a, ends, p, m, lease_ms);
 }
 
 /* Advice that arrives after newer telemetry is ignored. */
-static void handle_advice(struct ccs_agent *a, struct ccs_peer *p, uint64_t sequence,
-			  const struct ccs_wire_advice *m)
+static void handle_advice(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_wire_message *m,
+			  const struct ccs_wire_advice *advice)
 {
-	if (sequence <= p->telemetry_sequence)
+	if (m->header.sequence <= p->telemetry_sequence)
 		return;
-	p->telemetry_sequence = sequence;
-	ccs_echo_advice(a, p, m);
+	p->telemetry_sequence = m->header.sequence;
+	ccs_echo_advice(a, p, advice, m);
 }
 
 /* Track the minimum, which contains no queuing or host delay; follow increases slowly. */
@@ -156,7 +158,7 @@ static void handle_hello_ack(struct ccs_agent *a, struct ccs_peer *p,
 		p->capabilities = m->hello_ack.capabilities;
 		p->last_seen_ns = ccs_agent_now(a);
 		ccs_deliver_peer_to_all(a, p);
-		handle_advice(a, p, m->header.sequence, &(struct ccs_wire_advice){
+		handle_advice(a, p, m, &(struct ccs_wire_advice){
 			.advised = m->hello_ack.advised, .flows = m->hello_ack.flows });
 		if (p->hello.pending)
 			ccs_send_hello(a, p);
@@ -201,7 +203,7 @@ static void handle_telemetry(struct ccs_agent *a, struct ccs_peer *p, const stru
 		if (m->header.type == CCS_WIRE_ECHO)
 			ccs_echo_receive(a, p, m);
 		else if (echo)
-			handle_advice(a, p, m->header.sequence, &m->advice);
+			handle_advice(a, p, m, &m->advice);
 		else if (ccs_relay_receive(a, p, &m->records))
 			ccs_ports_switch_record(a, ends->arrived);
 	}

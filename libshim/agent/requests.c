@@ -11,6 +11,7 @@
 #include "agent/host/shm_map.h"
 #include "agent/status.h"
 #include "agent/telemetry/relay.h"
+#include "agent/tenants.h"
 
 /* False if the socket is full: a client must read its replies before it sends more requests. */
 static bool send_reply(const struct ccs_client *c, const void *data, size_t len)
@@ -67,6 +68,8 @@ static int handle_hello(struct ccs_agent *a, struct ccs_client *c, const struct 
 	}
 	error = fd >= 0 ? map_region(a, c, fd) : 0;
 	c->hello_done = error == 0;
+	if (c->shm)
+		ccs_agent_tenants_find(a, c);
 	return error;
 }
 
@@ -104,8 +107,7 @@ static bool handle_request(struct ccs_agent *a, struct ccs_client *c, uint32_t t
 
 	switch (type) {
 	case CCS_IPC_HELLO:
-		return send_result(c, handle_hello(a, c, data, fd),
-				   a->config.daemon ? CCS_IPC_DAEMON : 0);
+		return send_result(c, handle_hello(a, c, data, fd), 0);
 	case CCS_IPC_ADD:
 		return send_result(c, c->hello_done ? ccs_agent_flow_add(a, c, add) : EPROTO,
 				   add->slot);
@@ -118,6 +120,8 @@ static bool handle_request(struct ccs_agent *a, struct ccs_client *c, uint32_t t
 		return send_result(c, c->hello_done ? ccs_cnp_feed_deliver(a, c, data) : EPROTO, 0);
 	case CCS_IPC_RECORD:
 		return send_result(c, c->hello_done ? ccs_relay_feed(a, c, data) : EPROTO, 0);
+	case CCS_IPC_TENANT:
+		return send_result(c, c->hello_done ? ccs_agent_tenants_set(a, c, data) : EPROTO, 0);
 	case CCS_IPC_STATUS:
 		return send_status(a, c);
 	default:
@@ -134,6 +138,7 @@ static size_t least_length(uint32_t type)
 		[CCS_IPC_REMOVE] = sizeof(struct ccs_ipc_remove),
 		[CCS_IPC_CNP] = sizeof(struct ccs_ipc_cnp),
 		[CCS_IPC_RECORD] = sizeof(struct ccs_ipc_record),
+		[CCS_IPC_TENANT] = sizeof(struct ccs_ipc_tenant),
 	};
 
 	return type < sizeof(least) / sizeof(*least) ? least[type] : 0;

@@ -119,7 +119,49 @@ static void put_peers(struct ccs_json *j, const struct ccs_agent *a, uint64_t no
 	ccs_json_uint(j, "peers_omitted", n > MOST_PEERS ? n - MOST_PEERS : 0);
 }
 
-static void put_link(struct ccs_json *j, const struct ccs_port *port, uint64_t now_ns)
+/* The name, if it is a tenant of this host. Users see no names of others. */
+static const char *find_name(const struct ccs_agent *a, uint64_t identity, const struct ccs_client *viewer)
+{
+	for (unsigned i = 0; i < a->flows.tenants && viewer->standing != CCS_STANDING_USER; i++)
+		if (a->flows.tenant[i].identity == identity)
+			return a->flows.tenant[i].name;
+	return NULL;
+}
+
+static void put_shares(struct ccs_json *j, const struct ccs_agent *a, const struct ccs_port *port,
+		       const struct ccs_client *viewer)
+{
+	const bool binds = (double)port->record.advised < CCS_ADVICE_FREE * port->capacity;
+
+	ccs_json_array(j, "shares");
+	for (const struct ccs_tenant_share *s = port->shares.share; s < port->shares.share + port->shares.n;
+	     s++) {
+		const double factor = s->weight / s->flows / port->shares.unit;
+
+		ccs_json_object(j, NULL);
+		ccs_json_str(j, "tenant", find_name(a, s->tenant, viewer));
+		ccs_json_num(j, "weight", s->weight);
+		ccs_json_uint(j, "flows", s->flows);
+		ccs_json_num(j, "advised_bps", (double)port->record.advised * (binds ? factor : 1));
+		ccs_json_end(j);
+	}
+	ccs_json_end(j);
+}
+
+static void put_tenants(struct ccs_json *j, const struct ccs_agent *a, const struct ccs_client *viewer)
+{
+	ccs_json_array(j, "tenants");
+	for (unsigned i = 0; i < a->flows.tenants && viewer->standing != CCS_STANDING_USER; i++) {
+		ccs_json_object(j, NULL);
+		ccs_json_str(j, "tenant", a->flows.tenant[i].name);
+		ccs_json_num(j, "weight", a->flows.tenant[i].weight);
+		ccs_json_end(j);
+	}
+	ccs_json_end(j);
+}
+
+static void put_link(struct ccs_json *j, const struct ccs_agent *a, const struct ccs_port *port,
+		     uint64_t now_ns, const struct ccs_client *viewer)
 {
 	ccs_json_object(j, NULL);
 	ccs_json_str(j, "interface", port->name);
@@ -131,15 +173,17 @@ static void put_link(struct ccs_json *j, const struct ccs_port *port, uint64_t n
 	ccs_json_uint(j, "peers", port->nsubs);
 	ccs_json_uint(j, "flows", ccs_port_flows(port));
 	ccs_json_uint(j, "advised_bps", port->record.advised);
+	put_shares(j, a, port, viewer);
 	ccs_json_end(j);
 }
 
-static void put_links(struct ccs_json *j, const struct ccs_agent *a, uint64_t now_ns)
+static void put_links(struct ccs_json *j, const struct ccs_agent *a, uint64_t now_ns,
+		      const struct ccs_client *viewer)
 {
 	ccs_json_array(j, "links");
 	for (unsigned i = 0; i < CCS_AGENT_PORTS; i++)
 		if (a->port[i].ifindex)
-			put_link(j, &a->port[i], now_ns);
+			put_link(j, a, &a->port[i], now_ns, viewer);
 	ccs_json_end(j);
 }
 
@@ -157,6 +201,7 @@ static void put_clients(struct ccs_json *j, const struct ccs_agent *a, const str
 		ccs_json_uint(j, "pid", (uint64_t)c->pid);
 		ccs_json_uint(j, "uid", c->uid);
 		ccs_json_uint(j, "flows", c->flows);
+		ccs_json_str(j, "tenant", c->tenant ? a->flows.tenant[c->tenant - 1].name : NULL);
 		ccs_json_end(j);
 	}
 	ccs_json_end(j);
@@ -182,7 +227,8 @@ char *ccs_status_text(struct ccs_agent *a, const struct ccs_client *viewer, size
 	put_age(&j, "uptime_s", now_ns, a->opened_ns);
 	put_totals(&j, a);
 	put_peers(&j, a, now_ns, viewer);
-	put_links(&j, a, now_ns);
+	put_links(&j, a, now_ns, viewer);
+	put_tenants(&j, a, viewer);
 	put_clients(&j, a, viewer);
 	ok = ccs_json_finish(&j);
 	if (fclose(f) == 0 && ok)

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fenv.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <unistd.h>
 
 #pragma weak pthread_attr_setaffinity_np /* not in musl */

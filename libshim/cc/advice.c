@@ -8,7 +8,6 @@
 #define ETA 0.98             /* share of the capacity for all flows together */
 #define OVERLOAD 0.99        /* load at which there may be a queue that is not visible */
 #define SEARCHED 0.97        /* load at which the falling rate limits the flows */
-#define FREE 0.999           /* share of the capacity from which the rate is not a bound */
 #define ALONE 1.08           /* flows in effect below which a single flow may be active */
 #define ALONE_SPANS 16       /* time after which the port of such a flow is free, spans */
 #define UNUSED 0.5           /* flows in effect below which all have paused */
@@ -73,6 +72,28 @@ static double grain(const struct ccs_advice_port *port)
 	return port->grain > 0 ? port->grain : GRAIN;
 }
 
+/* The average factor of the flows. */
+static double factor(const struct ccs_advice_port *port)
+{
+	return port->units > 0 && port->flows ? port->units / port->flows : 1;
+}
+
+/* A change of the unit changes no flow's rate. The capacity is the rate of a port that is not full. */
+static void set_unit(struct ccs_advice *a, const struct ccs_advice_port *port)
+{
+	const double old = a->unit > 0 ? a->unit : 1, new = port->unit > 0 ? port->unit : 1;
+	const double ratio = new / old;
+
+	a->unit = port->unit;
+	if (!(ratio < 1 || ratio > 1))
+		return;
+	a->allowed *= ratio;
+	for (unsigned i = 0; i < CCS_ADVICE_RECORDS; i++)
+		a->record[i].allowed *= ratio;
+	if (a->rate < CCS_ADVICE_FREE * port->capacity)
+		a->rate *= ratio;
+}
+
 static double span_ns(const struct ccs_advice_port *port)
 {
 	const double grains = ccs_max(SPAN_GRAINS, SPAN_EACH * (double)port->flows);
@@ -100,7 +121,7 @@ static void store(struct ccs_advice *a, const struct ccs_advice_port *port)
 /* A flow that sends rarely changes its rate after half a gap, on average. */
 static double effect_ns(const struct ccs_advice *a, const struct ccs_advice_port *port)
 {
-	return 1e3 * port->rtt_us + 4e9 * grain(port) / a->rate;
+	return 1e3 * port->rtt_us + 4e9 * grain(port) / (a->rate * factor(port));
 }
 
 /*
@@ -139,7 +160,7 @@ static double arrived(const struct ccs_advice *a, const struct ccs_advice_record
 
 static double set(struct ccs_advice *a, const struct ccs_advice_port *port, double rate)
 {
-	const double floor = port->flows ? FLOOR / port->flows : 1.0 / UNCOUNTED;
+	const double floor = port->flows ? FLOOR / (port->flows * factor(port)) : 1.0 / UNCOUNTED;
 
 	a->rate = ccs_min(ccs_max(rate, ETA * port->capacity * floor), port->capacity);
 	return a->rate;
@@ -166,14 +187,14 @@ static double count(struct ccs_advice *a, const struct ccs_advice_port *port,
  */
 static double cut(struct ccs_advice *a, const struct ccs_advice_port *port)
 {
-	const double counted = port->flows ? ETA * port->capacity / port->flows : 0;
+	const double counted = port->flows ? ETA * port->capacity / (port->flows * factor(port)) : 0;
 	double rate = a->rate;
 
 	a->cuts += a->cuts < CUTS_MOST;
 	for (unsigned i = 0; i < a->cuts; i++)
 		rate *= ETA;
 	if (a->searching && a->cuts == 1)
-		rate = PROBE * port->capacity;
+		rate = PROBE * port->capacity / factor(port);
 	else if (a->searching || a->cuts > CUTS_SMALL)
 		rate = ccs_min(rate, ccs_max(HALVE * a->rate, counted));
 	a->cut_ns = (double)port->now_ns + effect_ns(a, port);
@@ -242,7 +263,7 @@ static bool has_paused(const struct ccs_advice *a, const struct ccs_advice_port 
  */
 static double lower_count(const struct ccs_advice *a, const struct ccs_advice_port *port)
 {
-	const double apart_ns = 8e9 * grain(port) / a->rate;
+	const double apart_ns = 8e9 * grain(port) / (a->rate * factor(port));
 	const double ns = ccs_max(RECENT * span_ns(port), RECENT_EACH * apart_ns);
 	const struct ccs_advice_record *old = since(a, port, ns);
 	const double left = count_left(a, port, old);
@@ -293,7 +314,7 @@ static double answer(struct ccs_advice *a, const struct ccs_advice_port *port,
 		a->cuts = 0;
 		return port->capacity;
 	}
-	if (a->rate >= FREE * port->capacity)
+	if (a->rate >= CCS_ADVICE_FREE * port->capacity)
 		return answer_free(a, port);
 	if (has_begun(a, port, settle_ns))
 		return a->flows > 0 ? ccs_min(a->rate, share) : a->rate;
@@ -354,6 +375,7 @@ double ccs_advice_feed(struct ccs_advice *a, const struct ccs_advice_port *port)
 
 	if (!(a->rate > 0))
 		a->rate = port->capacity;
+	set_unit(a, port);
 	if (a->n && (port->now_ns <= last->ns || port->bytes < last->bytes))
 		a->n = 0;
 	integrate(a, port->now_ns);
@@ -380,11 +402,12 @@ static bool stream_goes_on(const struct ccs_advice *a, const struct ccs_advice_p
 
 double ccs_advice_join(struct ccs_advice *a, const struct ccs_advice_port *port, unsigned more)
 {
-	const double most = ETA * port->capacity, now_ns = (double)port->now_ns;
+	const double most = ETA * port->capacity / factor(port), now_ns = (double)port->now_ns;
 	const bool follows = stream_goes_on(a, port);
 
 	integrate(a, port->now_ns);
-	if (a->rate > 0 && a->rate < most && !a->trying && !follows)
+	set_unit(a, port);
+	if (a->rate > 0 && a->rate < ETA * port->capacity && !a->trying && !follows)
 		return a->rate;
 	if (!a->trying && !follows && now_ns > a->join_ns + first_data_ns(port))
 		a->joining = 0;

@@ -13,6 +13,8 @@
  * earlier changes of the rate, so the loop cannot oscillate. A flow that its application limits counts in proportion
  * to its use.
  *
+ * With tenants, a flow's rate is the advised rate times its factor (shares.h), and counts by it.
+ *
  * Senders' statements have little power. Flows that are announced together at a free port get equal
  * shares for the time in which their first data must arrive; if too little arrives, announcements
  * have no effect for a time. The count of flows limits how far the rate falls at once.
@@ -24,6 +26,9 @@
 
 enum { CCS_ADVICE_RECORDS = 32 };
 
+/* The share of the capacity from which a rate does not bind, and factors do not apply. */
+#define CCS_ADVICE_FREE 0.999
+
 /* A reading of the port. */
 struct ccs_advice_port {
 	uint64_t now_ns;                 /* time of the reading */
@@ -32,6 +37,7 @@ struct ccs_advice_port {
 	bool sees_queue;
 	double capacity;                 /* bit/s, >= 1 */
 	unsigned flows;                  /* active flows by their hosts' count; 0: unknown */
+	double unit, units;              /* of the flows' shares, see shares.h; 0: flows are equal */
 	double rtt_us;                   /* from the advice to its effect, without queues */
 	double grain;                    /* bytes that a flow sends at once; 0: 4096 */
 };
@@ -48,7 +54,8 @@ struct ccs_advice {
 	double rate;                     /* advised rate, bit/s; 0: no reading yet */
 	double allowed;                  /* integral of the rate until allowed_ns, bits */
 	uint64_t allowed_ns;
-	double flows;                    /* flows in effect */
+	double flows;                    /* flows in effect, by their factors */
+	double unit;                     /* the unit of rate, allowed and flows; 0: flows are equal */
 	double load;                     /* arrivals relative to the capacity at the last reading */
 	unsigned cuts;                   /* consecutive cuts of a full port */
 	double cut_ns;                   /* time at which the last cut takes effect */

@@ -21,18 +21,18 @@
 #include "cc/minmax.h"
 
 enum { CCSHIM }; /* the others follow, in the order of ccs_dcqcn_published */
-static const char *const variants[] = { "ccshim", "paper", "ns3rdma", "mlx", NULL };
+static const char *const variants[] = { "ccshim", "paper", "mlx", NULL };
 static const char *const no_yes[] = { "0", "1", NULL };
 
 static const struct ccs_cc_param params[NPARAMS] = {
 	[VARIANT] = { "variant", "", CCSHIM, 0, 0, variants,
 		"ccshim's form of the algorithm, or a published one",
-		"DCQCN 3; ns3-rdma; HPCC's ns-3" },
+		"DCQCN 3; HPCC's ns-3" },
 	[G] = { "g", "", 1.0 / 256, 1e-4, 1, NULL,
 		"weight of the newest observation in alpha; ConnectX firmware: 5/1024",
 		"DCQCN Fig. 14" },
-	[ALPHA_INIT] = { "alpha_init", "", NAN, 0, 1, NULL,
-		"alpha before the first CNP", "DCQCN 3.1; ns3rdma: 0.5" },
+	[ALPHA_INIT] = { "alpha_init", "", 1, 0, 1, NULL,
+		"alpha before the first CNP", "DCQCN 3.1" },
 	[ALPHA_TIMER] = { "alpha_timer", "us", NAN, 1e-3, 1e9, NULL,
 		"period of alpha's updates; longer than the interval of CNPs, mlx excepted",
 		"DCQCN 3.1; mlx: DCE_TCP_RTT" },
@@ -48,11 +48,11 @@ static const struct ccs_cc_param params[NPARAMS] = {
 		"increases of one kind in fast recovery", "DCQCN 3.1; mlx: RPG_THRESHOLD" },
 	[RATE_AI] = { "rate_ai", "bit/s", NAN, 1, 1e15, NULL,
 		"additive increase of the target",
-		"DCQCN Fig. 14: 40 Mb/s; ccshim, ns3rdma: line rate / 1000; mlx: 5000" },
+		"DCQCN Fig. 14: 40 Mb/s; ccshim: line rate / 1000; mlx: 5000" },
 	[RATE_HAI] = { "rate_hai", "bit/s", NAN, 1, 1e15, NULL,
-		"hyper increase of the target", "derived: 10 rate_ai; ns3rdma: 5" },
+		"hyper increase of the target", "derived: 10 rate_ai" },
 	[MIN_RATE] = { "min_rate", "bit/s", NAN, 1, 1e15, NULL,
-		"floor of the rate", "derived: line rate / 10000; ns3rdma: 400; mlx: 250" },
+		"floor of the rate", "derived: line rate / 10000; mlx: 250" },
 	[INIT_RATE] = { "init_rate", "bit/s", NAN, 1, 1e15, NULL,
 		"rate of a new flow", "DCQCN 3.1: line rate / flows of this host" },
 	[CLAMP_TARGET] = { "clamp_target", "", NAN, 0, 0, no_yes,
@@ -244,10 +244,10 @@ static void learn_from_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
  * and a thousand flows of hosts ten times as fast as the bottleneck must fit into it.
  */
 static const struct ccs_dcqcn_variant own = {
-	.alpha_init = 1, .f = 5, .clamp_target = 1,
+	.f = 5, .clamp_target = 1,
 	.alpha_timer = 55, .rate_timer = 55, .byte_counter = 10e6,
-	.ai_share = 1000, .hai_steps = 10, .min_share = 10000,
-	.on_cnp = own_on_cnp, .increase = ccs_dcqcn_increase, .count_sent = ccs_dcqcn_count_bytes,
+	.ai_share = 1000, .min_share = 10000,
+	.on_cnp = own_on_cnp, .increase = ccs_dcqcn_increase, .counts_bytes = true,
 	.additive_step = own_step, .period_us = own_period_us, .window = own_window,
 };
 
@@ -279,13 +279,12 @@ static void derive(const struct ccs_cc_path *path, double *p)
 	const double default_ai = v->rate_ai > 0 ? v->rate_ai : line / v->ai_share;
 	const double ai = isnan(p[RATE_AI]) ? default_ai : p[RATE_AI];
 	const double derived[NPARAMS] = {
-		[ALPHA_INIT] = v->alpha_init,
 		[ALPHA_TIMER] = ccs_max(v->alpha_timer, loop),
 		[RATE_TIMER] = rate_timer,
 		[BYTE_COUNTER] = v->byte_counter * pace,
 		[F] = v->f,
 		[RATE_AI] = ai,
-		[RATE_HAI] = ai * v->hai_steps,
+		[RATE_HAI] = 10 * ai,
 		[MIN_RATE] = line / v->min_share,
 		[INIT_RATE] = path->line_rate / ccs_max(1, path->flows),
 		[CLAMP_TARGET] = v->clamp_target,

@@ -20,15 +20,14 @@ enum stage { IDLE, FAST_RECOVERY, ADDITIVE, HYPER };
 enum { T_ALPHA, T_RATE, T_DECREASE, NTIMERS };
 
 struct ccs_dcqcn_variant {
+	bool counts_bytes;           /* increase also by bytes sent */
 	/* defaults of parameters */
-	double alpha_init, f, clamp_target, alpha_timer, rate_timer, byte_counter;
+	double f, clamp_target, alpha_timer, rate_timer, byte_counter;
 	double rate_ai;              /* bit/s; 0: line rate / ai_share */
 	double ai_share, min_share;  /* line rate / rate_ai, / min_rate */
-	double hai_steps;            /* rate_hai / rate_ai */
 
 	void (*on_cnp)(struct ccs_cc *cc, double now_us);
-	void (*increase)(struct ccs_cc *cc, bool by_time);
-	void (*count_sent)(struct ccs_cc *cc, double bytes);             /* NULL: no byte counter */
+	void (*increase)(struct ccs_cc *cc);
 	double (*additive_step)(const struct ccs_cc *cc);                /* NULL: rate_ai */
 	double (*period_us)(const struct ccs_cc *cc, unsigned timer);    /* NULL: the parameter */
 	double (*window)(const struct ccs_cc *cc);                       /* NULL: no window */
@@ -51,7 +50,7 @@ struct dcqcn {
 	struct ccs_host_jitter jitter;
 };
 
-enum { CCS_DCQCN_PAPER, CCS_DCQCN_NS3RDMA, CCS_DCQCN_MLX, CCS_DCQCN_PUBLISHED };
+enum { CCS_DCQCN_PAPER, CCS_DCQCN_MLX, CCS_DCQCN_PUBLISHED };
 extern const struct ccs_dcqcn_variant ccs_dcqcn_published[CCS_DCQCN_PUBLISHED];
 
 static inline struct dcqcn *ccs_dcqcn(struct ccs_cc *cc)
@@ -84,8 +83,7 @@ double ccs_dcqcn_floor(const struct ccs_cc *cc);
 /* DCQCN 3.1: cut the rate, to least at the lowest, update alpha and restart the timers. */
 void ccs_dcqcn_cut(struct ccs_cc *cc, double now_us, double least);
 
-/* DCQCN 3.1: the increase and the byte counter. */
-void ccs_dcqcn_increase(struct ccs_cc *cc, bool by_time);
-void ccs_dcqcn_count_bytes(struct ccs_cc *cc, double bytes);
+/* DCQCN 3.1: the increase. */
+void ccs_dcqcn_increase(struct ccs_cc *cc);
 
 #endif

@@ -3,14 +3,11 @@
  * DCQCN's reaction point as published (Zhu et al., SIGCOMM 2015): CNPs cut the rate, timers and
  * sent bytes raise it again.
  *
- * paper    DCQCN 3.1 and Fig. 14. The paper refers to QCN for hyper increase, without a formula:
- *          it is R_HAI (min(T, BC) - F + 1). The floor of the rate is not in the paper.
- * ns3rdma  The authors' simulator (bobzhuyb/ns3-rdma, qbb-net-device.cc). alpha is updated before
- *          the cut. Only the timer turns additive into hyper increase, which halves both periods.
- *          The target may exceed the line rate, and a target far above the rate falls to 1/8.
- * mlx      ConnectX adapters, as in the simulator of HPCC's authors
- *          (High-Precision-Congestion-Control, rdma-hw.cc). A CNP sets two flags; periodic timers
- *          turn them into updates of alpha and cuts. There is no byte counter.
+ * paper  DCQCN 3.1 and Fig. 14. The paper refers to QCN for hyper increase, without a formula:
+ *        it is R_HAI (min(T, BC) - F + 1). The floor of the rate is not in the paper.
+ * mlx    ConnectX adapters, as in the simulator of HPCC's authors
+ *        (High-Precision-Congestion-Control, rdma-hw.cc). A CNP sets two flags; periodic timers
+ *        turn them into updates of alpha and cuts. There is no byte counter.
  */
 #include "cc/dcqcn.h"
 
@@ -99,18 +96,13 @@ static void restart_timers(struct ccs_cc *cc, double now_us)
 	d->due[T_RATE] = now_us + period_us(cc, RATE_TIMER);
 }
 
-static void raise_rate(struct ccs_cc *cc, enum stage stage, double step, double most)
+static void raise_rate(struct ccs_cc *cc, enum stage stage, double step)
 {
 	struct dcqcn *d = ccs_dcqcn(cc);
 
 	d->stage = stage;
-	d->target = ccs_min(d->target + step, most);
+	d->target = ccs_min(d->target + step, cc->path.line_rate);
 	put_rate(cc, (d->target + cc->out.rate) / 2);
-}
-
-static double hyper_step(const struct ccs_cc *cc, const struct dcqcn *d)
-{
-	return cc->param[RATE_HAI] * (ccs_min(d->time_count, d->byte_count) - cc->param[F] + 1);
 }
 
 void ccs_dcqcn_cut(struct ccs_cc *cc, double now_us, double least)
@@ -123,23 +115,21 @@ void ccs_dcqcn_cut(struct ccs_cc *cc, double now_us, double least)
 	restart_timers(cc, now_us);
 }
 
-void ccs_dcqcn_increase(struct ccs_cc *cc, bool by_time)
+void ccs_dcqcn_increase(struct ccs_cc *cc)
 {
 	const struct dcqcn *d = ccs_dcqcn(cc);
-	const double f = cc->param[F], line = cc->path.line_rate;
 	const struct ccs_dcqcn_variant *v = d->variant;
+	const double f = cc->param[F], least = ccs_min(d->time_count, d->byte_count);
 
-	(void)by_time;
 	if (ccs_max(d->time_count, d->byte_count) < f)
-		raise_rate(cc, FAST_RECOVERY, 0, line);
-	else if (ccs_min(d->time_count, d->byte_count) > f)
-		raise_rate(cc, HYPER, hyper_step(cc, d), line);
+		raise_rate(cc, FAST_RECOVERY, 0);
+	else if (least > f)
+		raise_rate(cc, HYPER, cc->param[RATE_HAI] * (least - f + 1));
 	else
-		raise_rate(cc, ADDITIVE, v->additive_step ? v->additive_step(cc)
-						  : cc->param[RATE_AI], line);
+		raise_rate(cc, ADDITIVE, v->additive_step ? v->additive_step(cc) : cc->param[RATE_AI]);
 }
 
-void ccs_dcqcn_count_bytes(struct ccs_cc *cc, double bytes)
+static void count_bytes(struct ccs_cc *cc, double bytes)
 {
 	struct dcqcn *d = ccs_dcqcn(cc);
 	const double period = cc->param[BYTE_COUNTER];
@@ -148,72 +138,13 @@ void ccs_dcqcn_count_bytes(struct ccs_cc *cc, double bytes)
 	while (d->left <= 0) {
 		d->left += period;
 		d->byte_count++;
-		d->variant->increase(cc, false);
+		d->variant->increase(cc);
 	}
 }
 
 static void paper_on_cnp(struct ccs_cc *cc, double now_us)
 {
 	ccs_dcqcn_cut(cc, now_us, ccs_dcqcn_floor(cc));
-}
-
-/* Only increases by bytes let a cut clamp the target; without that the byte counter continues. */
-static void ns3rdma_on_cnp(struct ccs_cc *cc, double now_us)
-{
-	struct dcqcn *d = ccs_dcqcn(cc);
-	const bool has_increased = d->byte_count > 0;
-
-	update_alpha(cc, true);
-	cut_rate(cc, ccs_dcqcn_floor(cc), has_increased);
-	if (cc->param[CLAMP_TARGET] != 0 || has_increased)
-		d->left = cc->param[BYTE_COUNTER];
-	restart_timers(cc, now_us);
-}
-
-static enum stage ns3rdma_stage(const struct ccs_cc *cc, const struct dcqcn *d, bool by_time)
-{
-	const double f = cc->param[F];
-
-	if (d->stage == ADDITIVE && !by_time)
-		return ADDITIVE;
-	if (ccs_max(d->time_count, d->byte_count) < f)
-		return FAST_RECOVERY;
-	return ccs_min(d->time_count, d->byte_count) < f ? ADDITIVE : HYPER;
-}
-
-static void ns3rdma_increase(struct ccs_cc *cc, bool by_time)
-{
-	struct dcqcn *d = ccs_dcqcn(cc);
-	const enum stage stage = ns3rdma_stage(cc, d, by_time);
-	double step = stage == HYPER ? hyper_step(cc, d)
-		    : stage == ADDITIVE ? cc->param[RATE_AI] : 0;
-
-	if ((d->time_count == 1 || d->byte_count == 1) && d->target > 10 * cc->out.rate) {
-		d->target /= 8;
-		step = 0;
-	}
-	raise_rate(cc, stage, step, INFINITY);
-}
-
-/* A packet that exceeds the counter resets it; the excess does not count for the next period. */
-static void ns3rdma_count_packet(struct ccs_cc *cc, double bytes)
-{
-	struct dcqcn *d = ccs_dcqcn(cc);
-	const double period = cc->param[BYTE_COUNTER];
-
-	d->left -= bytes;
-	if (d->left >= 0)
-		return;
-	d->left = d->stage == HYPER ? period / 2 : period;
-	d->byte_count++;
-	ns3rdma_increase(cc, false);
-}
-
-static double ns3rdma_period_us(const struct ccs_cc *cc, unsigned timer)
-{
-	const bool halved = timer == RATE_TIMER && ccs_dcqcn_const(cc)->stage == HYPER;
-
-	return halved ? cc->param[timer] / 2 : cc->param[timer];
 }
 
 /* The first CNP starts the timers and does not change alpha. */
@@ -232,18 +163,17 @@ static void mlx_on_cnp(struct ccs_cc *cc, double now_us)
 	d->cut_cnp = d->seen = true;
 }
 
-static void mlx_increase(struct ccs_cc *cc, bool by_time)
+static void mlx_increase(struct ccs_cc *cc)
 {
 	const double count = ccs_dcqcn(cc)->time_count - 1; /* of increases before */
 	const double *p = cc->param;
 
-	(void)by_time;
 	if (count < p[F])
-		raise_rate(cc, FAST_RECOVERY, 0, cc->path.line_rate);
+		raise_rate(cc, FAST_RECOVERY, 0);
 	else if (count > p[F])
-		raise_rate(cc, HYPER, p[RATE_HAI], cc->path.line_rate);
+		raise_rate(cc, HYPER, p[RATE_HAI]);
 	else
-		raise_rate(cc, ADDITIVE, p[RATE_AI], cc->path.line_rate);
+		raise_rate(cc, ADDITIVE, p[RATE_AI]);
 }
 
 /* A cut restarts the timer of the increase. */
@@ -285,7 +215,7 @@ static void rate_expired(struct ccs_cc *cc)
 
 	d->due[T_RATE] += period_us(cc, RATE_TIMER);
 	d->time_count++;
-	d->variant->increase(cc, true);
+	d->variant->increase(cc);
 	rest_if_recovered(cc, before);
 }
 
@@ -329,8 +259,8 @@ void ccs_dcqcn_on_send(struct ccs_cc *cc, double now_us, double bytes)
 	const struct dcqcn *d = ccs_dcqcn(cc);
 
 	ccs_dcqcn_start_below_line(cc, now_us);
-	if (d->stage != IDLE && d->variant->count_sent && cc->param[BYTE_COUNTER] > 0)
-		d->variant->count_sent(cc, bytes);
+	if (d->stage != IDLE && d->variant->counts_bytes && cc->param[BYTE_COUNTER] > 0)
+		count_bytes(cc, bytes);
 }
 
 /* alpha and the timers depend on CNPs only, and continue. */
@@ -359,29 +289,20 @@ void ccs_dcqcn_init(struct ccs_cc *cc, const struct ccs_dcqcn_variant *variant)
 }
 
 /*
- * paper: DCQCN Fig. 14; min_rate is ccshim's, see dcqcn.c. The simulators scale their rates with
- * the line rate: ns3rdma by mix/config.txt, with alpha from the code and MinRate 100 Mb/s, mlx by
- * run.py and mix/config.txt (5 and 50 Mb/s per 25 Gb/s), MinRate 100 Mb/s.
+ * paper: DCQCN Fig. 14; min_rate is ccshim's, see dcqcn.c. mlx: the simulator scales its rates with
+ * the line rate by run.py and mix/config.txt (5 and 50 Mb/s per 25 Gb/s), MinRate 100 Mb/s.
  */
 const struct ccs_dcqcn_variant ccs_dcqcn_published[CCS_DCQCN_PUBLISHED] = {
 	[CCS_DCQCN_PAPER] = {
-		.alpha_init = 1, .f = 5, .clamp_target = 1,
+		.f = 5, .clamp_target = 1,
 		.alpha_timer = 55, .rate_timer = 55, .byte_counter = 10e6,
-		.rate_ai = 40e6, .hai_steps = 10, .min_share = 10000,
-		.on_cnp = paper_on_cnp, .increase = ccs_dcqcn_increase,
-		.count_sent = ccs_dcqcn_count_bytes,
-	},
-	[CCS_DCQCN_NS3RDMA] = {
-		.alpha_init = 0.5, .f = 5, .clamp_target = 1,
-		.alpha_timer = 55, .rate_timer = 60, .byte_counter = 300e6,
-		.ai_share = 1000, .hai_steps = 5, .min_share = 400,
-		.on_cnp = ns3rdma_on_cnp, .increase = ns3rdma_increase,
-		.count_sent = ns3rdma_count_packet, .period_us = ns3rdma_period_us,
+		.rate_ai = 40e6, .min_share = 10000,
+		.on_cnp = paper_on_cnp, .increase = ccs_dcqcn_increase, .counts_bytes = true,
 	},
 	[CCS_DCQCN_MLX] = {
-		.alpha_init = 1, .f = 1, .clamp_target = 0,
+		.f = 1, .clamp_target = 0,
 		.alpha_timer = 1, .rate_timer = 300, .byte_counter = 0,
-		.ai_share = 5000, .hai_steps = 10, .min_share = 250,
+		.ai_share = 5000, .min_share = 250,
 		.on_cnp = mlx_on_cnp, .increase = mlx_increase,
 	},
 };

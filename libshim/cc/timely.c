@@ -16,7 +16,6 @@
  */
 #include <math.h>
 #include <stdbool.h>
-#include <string.h>
 
 #include "cc/cc.h"
 #include "cc/minmax.h"

@@ -96,24 +96,64 @@ static char *split_assignment(char *line)
 struct file {
 	const struct ccs_conf_reader *reader;
 	struct ccs_conf_item item;
+	char tenant[64];
 };
 
-static void read_section(struct file *f, const char *line)
+static void complain(const struct file *f, const char *sentence)
+{
+	if (!f->reader->handle_tenant == !f->item.tenant)
+		f->reader->complain(f->reader->arg, f->item.where, sentence);
+}
+
+/* The header of a tenant, after the bracket: its first word is tenant. */
+static bool is_tenant(const char *text)
+{
+	return strncmp(text, "tenant", 6) == 0 && (ccs_is_blank(text[6]) || text[6] == ']');
+}
+
+static void read_tenant(struct file *f, char *text)
+{
+	char *end = strchr(text, ']'), *after = end ? end + 1 : NULL;
+
+	f->item.tenant = f->tenant;
+	f->item.bad = true;
+	if (!end)
+		return complain(f, "the section has no ]; it is ignored");
+	*end = '\0';
+	text = trim(text + 6);
+	cut_comment(after);
+	if (*trim(after) || !is_name(text) || strlen(text) >= sizeof(f->tenant))
+		return complain(f, "expected [tenant NAME], with a name of up to 63 letters, digits, _ and -; "
+				"the section is ignored");
+	f->item.bad = false;
+	strcpy(f->tenant, text);
+	if (f->reader->handle_tenant)
+		f->reader->handle_tenant(f->reader->arg, &f->item);
+}
+
+static void read_section(struct file *f, char *line)
 {
 	char err[256], sentence[320];
 
 	f->item.section++;
+	f->item.tenant = NULL;
+	if (is_tenant(trim(line + 1))) {
+		read_tenant(f, trim(line + 1));
+		return;
+	}
 	f->item.bad = ccs_match_parse(&f->item.match, line, err, sizeof(err));
 	if (!f->item.bad)
 		return;
 	snprintf(sentence, sizeof(sentence), "%s; the section is ignored", err);
-	f->reader->complain(f->reader->arg, f->item.where, sentence);
+	complain(f, sentence);
 }
 
 /* Report an unusable line. If it was the header of a section, the section is ignored too. */
 static void skip_line(struct file *f, char *line, const char *why)
 {
-	f->reader->complain(f->reader->arg, f->item.where, why);
+	if (*trim(line) == '[')
+		f->item.tenant = is_tenant(trim(trim(line) + 1)) ? f->tenant : NULL;
+	complain(f, why);
 	if (*trim(line) != '[')
 		return;
 	f->item.section++;
@@ -134,8 +174,7 @@ static void read_line(struct file *f, char *line)
 	if (f->item.value)
 		f->reader->handle_item(f->reader->arg, &f->item);
 	else
-		f->reader->complain(f->reader->arg, f->item.where,
-				    "malformed line; expected name = value");
+		complain(f, "malformed line; expected name = value");
 }
 
 static int read_lines(FILE *in, const char *path, struct file *f)

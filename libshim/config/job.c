@@ -148,20 +148,10 @@ void ccs_job_json(struct ccs_json *j, const struct ccs_job *job)
 		ccs_json_str(j, "container", job->container);
 }
 
-/* FNV-1a, mixed, since texts may differ in their last digits only. */
-static uint64_t hash(const char *text)
-{
-	uint64_t x = 0xcbf29ce484222325;
-
-	for (; *text; text++)
-		x = (x ^ (unsigned char)*text) * 0x100000001b3;
-	return ccs_mix(x);
-}
-
 double ccs_share_place(const struct ccs_job *job, pid_t pid)
 {
 	char process[sizeof(job->host) + 16];
 
 	snprintf(process, sizeof(process), "%s %d", job->host, (int)pid);
-	return 100 * ((double)(hash(*job->id ? job->id : process) >> 11) + 1) / 0x1p53;
+	return 100 * ((double)(ccs_hash_text(*job->id ? job->id : process) >> 11) + 1) / 0x1p53;
 }

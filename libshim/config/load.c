@@ -13,7 +13,7 @@
 #include "config/options.h"
 #include "config/rules.h"
 
-#define SYSTEM_FILE CCS_SYSCONFDIR "/ccshim.conf"
+#define SYSTEM_FILE CCS_SYSTEM_FILE
 #define PREFIX CCS_ENVIRONMENT_PREFIX
 
 struct load {
@@ -76,6 +76,12 @@ static void handle_item(void *arg, const struct ccs_conf_item *item)
 	};
 	char err[512];
 
+	if (item->tenant) {
+		if (l->source != CCS_FROM_SYSTEM_FILE)
+			complain(l, "%s: tenants are read by the host agent, from " SYSTEM_FILE " only",
+				 item->where);
+		return;
+	}
 	/* A share is decided here, once for all queue pairs. */
 	s.match.keys &= ~(l->subject->known & CCS_MATCH_SHARE);
 	if (ccs_options_set(&l->scratch, item->name, item->value, err, sizeof(err)))
@@ -109,7 +115,8 @@ static bool may_be_missing(const struct load *l, int error)
 static void read_file(struct load *l, const char *path, bool is_named)
 {
 	const struct ccs_conf_reader reader = {
-		handle_item, complain_line, l, l->source == CCS_FROM_USER_FILE && !is_named,
+		.handle_item = handle_item, .complain = complain_line, .arg = l,
+		.own = l->source == CCS_FROM_USER_FILE && !is_named,
 	};
 	int error;
 

@@ -10,12 +10,12 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "config/filename.h"
+#include "config/impair.h"
 #include "config/plugin.h"
 #include "feedback/ipc.h"
 
 const char *const ccs_mode_names[] = { "off", "observe", "enforce", NULL };
 static const char *const deepbinds[] = { "clear", "keep", NULL };
-static const char *const agent_threads[] = { "auto", "y", "n", NULL };
 static const char *const fallbacks[] = { "auto", "timely", "swift", "hold", "open", NULL };
 static const char *const levels[] = { "error", "warn", "info", "debug", NULL };
 
@@ -109,6 +109,10 @@ const struct ccs_opt ccs_opt_table[] = {
 	  .doc = "Whether WRITE_WITH_IMM requests are split as well. The last segment then "
 		 "carries the immediate data, and the receiver's completion reports the "
 		 "length of that segment only. Requires split=y." },
+	{ .name = "impair", .type = CCS_OPT_STRING, .def = "", .check = ccs_impair_check,
+	  QP_AT(impair),
+	  .doc = "Network conditions and failures that queue pairs are tested with, as ccshim-impair(1) "
+		 "describes. Empty: none. Requires mode=enforce." },
 	{ .name = "linger", .type = CCS_OPT_TIME, .def = "10ms", .min = 0, .max = 1e7,
 	  QP_AT(linger),
 	  .doc = "How long ibv_destroy_qp, ibv_modify_qp to ERR and exit wait at most for "
@@ -130,13 +134,6 @@ const struct ccs_opt ccs_opt_table[] = {
 	  .doc = "Socket of the host agent, which provides the feedback other than RTTs "
 		 "that an algorithm needs (CNPs, telemetry, advised rates). With off no "
 		 "agent is contacted, and such an algorithm runs without this feedback." },
-	{ .name = "agent_thread", .type = CCS_OPT_ENUM, .def = "auto", .choices = agent_threads,
-	  AT(agent_thread),
-	  .doc = "Whether a process that finds no host agent runs one in a thread, for the "
-		 "whole host. This requires the capability CAP_NET_RAW and a directory in "
-		 "which the socket can be created. auto: not where ccshimd is installed, nor "
-		 "in a container, that is a PID namespace. None is started for cc=auto, "
-		 "which works without an agent." },
 	{ .name = "fallback", .type = CCS_OPT_ENUM, .def = "auto", .choices = fallbacks,
 	  QP_AT(fallback),
 	  .doc = "Algorithm used while the feedback that cc needs is unavailable: timely "
@@ -377,6 +374,10 @@ const struct ccs_opt *ccs_options_conflict(const struct ccs_options *o, char *er
 	if (o->split_imm && !o->split) {
 		snprintf(err, errlen, "y requires split=y");
 		return ccs_opt_find("split_imm");
+	}
+	if (*o->impair && o->mode != CCS_MODE_ENFORCE) {
+		snprintf(err, errlen, "it requires mode=enforce");
+		return ccs_opt_find("impair");
 	}
 	if (o->max_inflight > 0 && o->max_inflight < o->segment) {
 		snprintf(err, errlen, "it is smaller than one segment of %s; raise it or lower segment",

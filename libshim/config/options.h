@@ -16,10 +16,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#define CCS_SYSTEM_FILE CCS_SYSCONFDIR "/ccshim.conf"
+
 enum ccs_mode { CCS_MODE_OFF, CCS_MODE_OBSERVE, CCS_MODE_ENFORCE };
 extern const char *const ccs_mode_names[];
 enum ccs_deepbind { CCS_DEEPBIND_CLEAR, CCS_DEEPBIND_KEEP };
-enum ccs_agent_thread { CCS_AGENT_THREAD_AUTO, CCS_AGENT_THREAD_Y, CCS_AGENT_THREAD_N };
 enum ccs_fallback {
 	CCS_FALLBACK_AUTO, CCS_FALLBACK_TIMELY, CCS_FALLBACK_SWIFT, CCS_FALLBACK_HOLD, CCS_FALLBACK_OPEN
 };
@@ -37,11 +38,11 @@ struct ccs_options {
 	double max_inflight;    /* outstanding data per QP; default auto */
 	bool split;             /* split WRITE and READ; default y */
 	bool split_imm;         /* also WRITE_WITH_IMM; default n */
+	char impair[256];       /* conditions and failures; default "": none; see impair.h */
 	double linger;          /* for deferred requests of a QP that ends; default 10 ms */
 	int deepbind;           /* enum ccs_deepbind; default clear */
 	char agent[108];        /* socket of the host agent; default CCS_IPC_SOCKET; or "off" */
 	bool hw_timestamps;     /* use timestamps of completions; default y */
-	int agent_thread;       /* run an agent if none answers and it is permitted; default auto */
 	int fallback;           /* enum ccs_fallback; default auto */
 	char dscp[8];           /* of packets; default "keep": as the application requests */
 	int log_level;          /* enum ccs_log_level; default warn */

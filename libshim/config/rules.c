@@ -89,7 +89,7 @@ static __attribute__((noinline)) int resolve_conflicts(struct ccs_options *o,
 
 	for (; (opt = ccs_options_conflict(o, err, sizeof(err))); n++) {
 		snprintf(sentence, sizeof(sentence), "%s: %s; the default %s is used", opt->name,
-			 err, opt->def);
+			 err, *opt->def ? opt->def : "\"\"");
 		if (complain)
 			complain(arg, sentence);
 		ccs_opt_set(o, opt, opt->def, err, sizeof(err));

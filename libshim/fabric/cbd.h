@@ -45,12 +45,4 @@ bool ccs_cbd_depend(struct ccs_cbd *c, const bool *failed, const uint64_t *table
  * length, 0 if there is no cycle. cycle holds 2 * links. */
 unsigned ccs_cbd_cycle(struct ccs_cbd *c, unsigned *cycle);
 
-/*
- * While n switches change tables, each subset of them may have changed: good[s] says whether that
- * mixture is free of loops and cycles. Orders the switches in groups, so that no mixture on the way
- * is bad; the order within a group does not matter. group[i] is the group of switch i, from 0.
- * Returns the number of groups, 0 if there is no such order. n is at most 16.
- */
-unsigned ccs_cbd_safe_order(const bool *good, unsigned n, unsigned *group);
-
 #endif

@@ -11,8 +11,3 @@ libccshim_feed_la_DEPENDENCIES = libshim/feed/libccshim_feed.map
 EXTRA_DIST += libshim/feed/libccshim_feed.map
 ccsinclude_HEADERS += libshim/include/ccshim/feed.h
 pkgconfig_DATA += libshim/feed/ccshim_feed.pc
-
-check_PROGRAMS += libshim/examples/cnp
-libshim_examples_cnp_SOURCES = libshim/examples/cnp.c
-libshim_examples_cnp_LDADD = libccshim_feed.la
-dist_examples_DATA += libshim/examples/cnp.c

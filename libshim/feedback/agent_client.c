@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -30,7 +31,6 @@
 #define FINISH_S 5
 
 enum { CHUNK = 1024 };                   /* flows updated while the lock is held */
-enum { CONNECT_ATTEMPTS = 50 };          /* while another process becomes the agent */
 
 #ifdef __SANITIZE_ADDRESS__
 enum { FIRST_FD = 3 };                   /* the sanitizer writes its reports to stderr */
@@ -46,15 +46,13 @@ static struct {
 	pthread_cond_t changed;          /* for changes of life */
 	enum life life;
 	pthread_t thread;
-	struct ccs_agent_client_config config;
+	char path[108];                  /* path of the agent's socket */
 	struct ccs_registrations reg;
 	uint64_t updated_ns, due_ns;     /* the last status update, the next turn */
 
 	/* Used by the thread only. */
 	int shm_fd, fd;                  /* fd -1: no connection */
 	bool hello_done;                 /* the agent has replied to the HELLO */
-	bool cannot_serve;               /* or must not */
-	atomic_bool demanded;            /* a flow requires an agent; set by any thread */
 	uint64_t retry_ns, backoff_ns, opened_ns;
 	uint64_t sent_ns;                /* when the last request was sent */
 } client = {
@@ -94,49 +92,17 @@ static void lose_agent(uint64_t now_ns)
 	update_all(now_ns);
 }
 
-static bool may_serve(int error)
+static void connect_agent(uint64_t now_ns)
 {
-	return (error == ENOENT || error == ECONNREFUSED) && client.config.serve &&
-	       client.demanded && !client.cannot_serve;
-}
-
-/*
- * If no agent listens, this process becomes the agent. If several processes start
- * together, one succeeds and the others wait until it listens; if it ends first, another succeeds.
- */
-static int connect_or_serve(void)
-{
-	const struct timespec pause = { .tv_nsec = POLL_NS };
-	int error, fd = ccs_agent_conn_open(client.config.path, client.shm_fd);
-
-	for (unsigned i = 0; fd < 0 && may_serve(errno) && i < CONNECT_ATTEMPTS; i++) {
-		error = client.config.serve(client.config.path);
-		client.cannot_serve |= error == EPERM;
-		if (error && error != EADDRINUSE)
-			break;
-		if (error)
-			nanosleep(&pause, NULL);
-		fd = ccs_agent_conn_open(client.config.path, client.shm_fd);
-	}
-	return fd;
-}
-
-/* Returns the time afterwards: starting an agent may take long, which must not count as a late
- * reply. */
-static uint64_t connect_agent(void)
-{
-	uint64_t now_ns;
 	int fd;
 
 	pthread_mutex_unlock(&client.lock);
-	fd = connect_or_serve();
-	now_ns = ccs_clock_ns(CLOCK_MONOTONIC);
+	fd = ccs_agent_conn_open(client.path, client.shm_fd);
 	pthread_mutex_lock(&client.lock);
 	client.fd = fd;
 	client.opened_ns = client.sent_ns = now_ns;
 	if (fd < 0)
 		lose_agent(now_ns);
-	return now_ns;
 }
 
 /* With its reply to the HELLO the agent accepts or refuses the shared region. */
@@ -148,8 +114,6 @@ static void handle_hello_reply(const struct ccs_ipc_result *result, uint64_t now
 		return;
 	}
 	client.hello_done = true;
-	/* ccshimd will be started again, with the site's key: it must find its port free. */
-	client.cannot_serve |= result->slot == CCS_IPC_DAEMON;
 	ccs_reg_agent_connected(&client.reg, now_ns);
 	update_all(now_ns);
 }
@@ -256,10 +220,10 @@ static void check_timeouts(uint64_t now_ns)
 
 static void run_turn(void)
 {
-	uint64_t now_ns = ccs_clock_ns(CLOCK_MONOTONIC);
+	const uint64_t now_ns = ccs_clock_ns(CLOCK_MONOTONIC);
 
 	if (client.fd < 0 && client.reg.flows && now_ns >= client.retry_ns)
-		now_ns = connect_agent();
+		connect_agent(now_ns);
 	handle_replies(now_ns);
 	send_requests(now_ns);
 	check_timeouts(now_ns);
@@ -335,8 +299,6 @@ static void *client_thread(void *arg)
 		run_turn();
 	pthread_mutex_unlock(&client.lock);
 	ccs_close(client.fd);
-	if (client.config.end_serving)
-		client.config.end_serving();
 	return NULL;
 }
 
@@ -349,9 +311,9 @@ static void start_thread(void)
 
 /* -- the application's side ------------------------------------------------------- */
 
-void ccs_agent_client_setup(const struct ccs_agent_client_config *config)
+void ccs_agent_client_setup(const char *path)
 {
-	client.config = *config;
+	snprintf(client.path, sizeof(client.path), "%s", path);
 }
 
 /* Start the thread if necessary; wait only until it has created the region. */
@@ -371,7 +333,7 @@ bool ccs_agent_client_is_useful(void)
 	pthread_mutex_lock(&client.lock);
 	runs = client.life == STARTING || client.life == RUNNING;
 	pthread_mutex_unlock(&client.lock);
-	return runs || access(client.config.path, F_OK) == 0;
+	return runs || access(client.path, F_OK) == 0;
 }
 
 /* Cancellation is disabled while the caller waits for the thread with the lock held. */
@@ -382,9 +344,7 @@ struct ccs_slot *ccs_agent_client_attach(const struct ccs_feedback_flow *flow)
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_mutex_lock(&client.lock);
-	if (ensure_running() && !flow->optional)
-		client.demanded = true;
-	if (client.life == RUNNING)
+	if (ensure_running())
 		slot = ccs_reg_add(&client.reg, flow, ccs_clock_ns(CLOCK_MONOTONIC));
 	sem_post(&client.wake);
 	pthread_mutex_unlock(&client.lock);

@@ -12,17 +12,8 @@
  */
 #include "feedback/registrations.h"
 
-struct ccs_agent_client_config {
-	char path[108];                  /* path of the agent's socket */
-	/* Called in the client's thread if no agent listens: become the agent. 0 or an errno;
-	 * after EPERM, or if ccshimd was the agent, it is not called again. NULL: never become
-	 * the agent. */
-	int (*serve)(const char *path);
-	void (*end_serving)(void);       /* called when the thread ends; may be NULL */
-};
-
-/* Call once, before any attach. */
-void ccs_agent_client_setup(const struct ccs_agent_client_config *config);
+/* Set the path of the agent's socket. Call once, before any attach. */
+void ccs_agent_client_setup(const char *path);
 
 /* Whether an agent's socket exists or the thread runs; if not, attaching has no use. */
 bool ccs_agent_client_is_useful(void);

@@ -20,19 +20,17 @@ enum ccs_ipc_type {
 	CCS_IPC_CNP,                     /* feed CNPs of a flow */
 	CCS_IPC_RECORD,                  /* feed telemetry of a link */
 	CCS_IPC_STATUS,                  /* the reply is one JSON object, as text */
+	CCS_IPC_TENANT,                  /* set a tenant's weight */
 };
 
 struct ccs_ipc_hello {
 	uint32_t type, version;
 };
 
-/* The agent is ccshimd, not a thread of another process: no process takes its place. */
-#define CCS_IPC_DAEMON 1u
-
 struct ccs_ipc_result {
 	uint32_t type;
 	int32_t error;                   /* 0 or an errno */
-	uint32_t slot;                   /* slot of the ADD; after a HELLO: CCS_IPC_DAEMON or 0 */
+	uint32_t slot;                   /* slot of the ADD */
 	uint32_t version;                /* the agent's, to a HELLO */
 };
 
@@ -64,6 +62,12 @@ struct ccs_ipc_record {
 	uint8_t from[16], to[16];        /* IPv4 as ::ffff:a.b.c.d */
 	uint32_t link, hop;
 	uint64_t ts_ns, tx_bytes, qlen_bytes, capacity, covers_ns;
+};
+
+struct ccs_ipc_tenant {
+	uint32_t type, spare;
+	char name[64];
+	double weight;
 };
 
 #endif

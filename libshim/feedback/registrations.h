@@ -20,7 +20,6 @@ struct ccs_feedback_flow {
 	uint8_t local_gid[16], peer_gid[16];
 	uint32_t requested;              /* enum ccs_peer_flag that its algorithm needs */
 	uint32_t period_us;              /* requested telemetry period; 0: not requested */
-	bool optional;                   /* use a running agent, but do not start an agent */
 };
 
 enum ccs_reg_state {

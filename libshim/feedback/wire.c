@@ -100,14 +100,36 @@ static bool code_body(struct ccs_le *p, const uint8_t *end, struct ccs_wire_mess
 	}
 }
 
+/* False: they are invalid, or the message is too short for them. Other types have none. */
+static bool code_tenants(struct ccs_le *p, const uint8_t *end, struct ccs_wire_message *m)
+{
+	const bool is_hello = m->header.type == CCS_WIRE_HELLO;
+	const bool has_none = m->header.type == CCS_WIRE_CNP || m->header.type == CCS_WIRE_RECORDS;
+	const size_t n = has_none ? 0 : m->header.tenants;
+	bool valid = true;
+
+	if (p->reads && (n > CCS_WIRE_TENANTS || n * CCS_WIRE_TENANT > (size_t)(end - p->at)))
+		return false;
+	for (struct ccs_wire_tenant *t = m->tenant; t < m->tenant + n; t++) {
+		ccs_le64(p, &t->tenant);
+		if (is_hello) {
+			ccs_le32(p, &t->weight);
+			ccs_le32(p, &t->flows);
+			valid &= t->weight && t->flows;
+		} else {
+			ccs_le64(p, &t->advised);
+			valid &= t->advised && t->advised <= CCS_RECORD_CAPACITY_MOST;
+		}
+	}
+	return valid;
+}
+
 /* After the magic and the version. */
 static void code_header(struct ccs_le *p, struct ccs_wire_header *h)
 {
-	uint8_t spare = 0;
-
 	ccs_le_bytes(p, &h->type, 1);
 	ccs_le_bytes(p, &h->key, 1);
-	ccs_le_bytes(p, &spare, 1);
+	ccs_le_bytes(p, &h->tenants, 1);
 	ccs_le64(p, &h->incarnation);
 	ccs_le64(p, &h->echo);
 	ccs_le64(p, &h->sequence);
@@ -123,6 +145,7 @@ size_t ccs_wire_encode(struct ccs_wire_message *m, void *buf)
 	((uint8_t *)buf)[4] = CCS_WIRE_VERSION;
 	code_header(&p, &m->header);
 	code_body(&p, NULL, m);
+	code_tenants(&p, NULL, m);
 	return (size_t)(p.at - (uint8_t *)buf);
 }
 
@@ -146,5 +169,6 @@ enum ccs_wire_error ccs_wire_decode(const void *buf, size_t len, struct ccs_wire
 		return CCS_WIRE_GARBAGE;
 	if (!least)
 		return CCS_WIRE_OTHER_TYPE;
-	return code_body(&p, bytes + len, m) ? CCS_WIRE_OK : CCS_WIRE_GARBAGE;
+	return code_body(&p, bytes + len, m) && code_tenants(&p, bytes + len, m) ? CCS_WIRE_OK
+										 : CCS_WIRE_GARBAGE;
 }

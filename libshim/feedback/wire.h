@@ -30,7 +30,8 @@
 #define CCS_WIRE_PORT 4793
 #define CCS_WIRE_VERSION 1u
 
-enum { CCS_WIRE_HEADER = 32, CCS_WIRE_TAG = 32, CCS_WIRE_MAX = 1024 };
+enum { CCS_WIRE_HEADER = 32, CCS_WIRE_TAG = 32, CCS_WIRE_MAX = 1024,
+       CCS_WIRE_TENANTS = 16, CCS_WIRE_TENANT = 16 };
 
 enum ccs_wire_type {
 	CCS_WIRE_HELLO = 1,
@@ -44,6 +45,7 @@ enum ccs_wire_type {
 struct ccs_wire_header {
 	uint8_t type;
 	uint8_t key;                     /* id of the key of the tag */
+	uint8_t tenants;                 /* number of tenants after the body */
 	uint64_t incarnation;            /* of the sender */
 	uint64_t echo;                   /* the incarnation that the receiver last stated, or 0 */
 	uint64_t sequence;               /* rises by one, per incarnation and peer */
@@ -94,8 +96,20 @@ struct ccs_wire_advice {
 	uint32_t flows;                  /* as in ECHO */
 };
 
+/*
+ * A tenant of the sender, after the body of HELLO: its weight and active flows; the other flows of the
+ * HELLO have no tenant. After the body of HELLO_ACK, ECHO and ADVICE: the rate for each of its flows,
+ * instead of the advised rate of the body.
+ */
+struct ccs_wire_tenant {
+	uint64_t tenant;                 /* its identity */
+	uint32_t weight, flows;          /* of HELLO; weight in hundredths */
+	uint64_t advised;                /* of the others, bit/s */
+};
+
 struct ccs_wire_message {
 	struct ccs_wire_header header;
+	struct ccs_wire_tenant tenant[CCS_WIRE_TENANTS];
 	union {
 		struct ccs_wire_hello hello;
 		struct ccs_wire_hello_ack hello_ack;

@@ -11,9 +11,7 @@
 #include "cc/minmax.h"
 #include "cc/event.h"
 #include "flow/cc_events.h"
-#include "flow/rtt.h"
 #include "flow/segment.h"
-#include "flow/send_queue.h"
 
 #define EPOCH_US 0x1p40 /* the common time is modulo this, to be exact in a double */
 #define TIMERS_MAX 4096 /* missed timers that are fired at once */

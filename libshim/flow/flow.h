@@ -169,6 +169,7 @@ struct ccs_flow {
 		uint16_t clock_cost_ns;  /* of reading the clock, up to 65 us */
 		bool split : 1, enforce : 1;
 		bool base_rtt : 1, segment : 1, max_inflight : 1; /* given, not derived */
+		bool signals_all : 1;    /* each segment asks for a completion */
 	} user;                          /* settings */
 	struct ccs_slow_start slow_start; /* its window is max_inflight after slow start */
 	struct {

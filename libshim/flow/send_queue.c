@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The software send queue of a flow: accepts WRs, segments them, asks for completions, retires. */
-#include <string.h>
 
 #include "base/pool.h"
 #include "base/probe.h"
@@ -202,7 +201,7 @@ static uint32_t full_len(const struct ccs_flow *f, const struct ccs_seg *seg)
  */
 static bool needs_signal(const struct ccs_flow *f, const struct ccs_seg *seg)
 {
-	if (f->state == CCS_FLOW_FLUSH)
+	if (f->state == CCS_FLOW_FLUSH || f->user.signals_all)
 		return true;
 	if (seg->last && (seg->flags & CCS_WR_SIGNALED))
 		return true;

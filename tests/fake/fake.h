@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Installed as <ccshim/fake.h>. */
 #ifndef FAKERDMA_FAKE_H
 #define FAKERDMA_FAKE_H
 /*
@@ -11,14 +12,17 @@
  *
  * It is as strict as any real device: a CQ holds no entry more than asked for and dies of an
  * overrun, unsignalled WQEs are silent unless they fail, keys and bounds of memory are checked.
- * Where real providers differ, it behaves as its profile says: see FAKERDMA_PROFILE in README.md.
- *
- * The environment is described in README.md.
+ * Where real providers differ, it behaves as its profile says. ccshim-fake(1) describes profiles and
+ * the environment, ccshim_fake(3) these functions.
  */
 #include <infiniband/verbs.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 #define FAKE_API __attribute__((weak, visibility("default")))
 
@@ -57,7 +61,7 @@ FAKE_API uint64_t fake_doorbells(void);
 /* WQEs that were received and not yet carried out. */
 FAKE_API unsigned fake_pending(void);
 
-/* Differences between real providers: see FAKERDMA_PROFILE in README.md. */
+/* Differences between real providers: see FAKERDMA_PROFILE in ccshim-fake(1). */
 struct fake_profile {
 	const char *name;
 	uint32_t vendor;                 /* unless FAKERDMA_VENDOR is set */
@@ -154,5 +158,9 @@ static inline bool fake_present(void)
 {
 	return fake_reset != NULL;
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -1,6 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# A provider without hardware, preloaded behind the shim; see fake.h.
-check_LTLIBRARIES += libfakerdma.la
+# A provider without hardware, preloaded after the shim; see fake.h. It is installed with the header,
+# as other projects test with it as well.
+pkglib_preload_LTLIBRARIES += libfakerdma.la
+ccsinclude_HEADERS += tests/fake/fake.h
+pkgconfig_DATA += tests/fake/fakerdma.pc
+bin_SCRIPTS += tests/fake/ccshim-fake
+dist_man_MANS += docs/man/ccshim-fake.1 docs/man/ccshim_fake.3
+tests/fake/ccshim-fake: tests/fake/ccshim-fake.in Makefile
+	$(AM_V_GEN)$(MKDIR_P) tests/fake && sed -e 's|@pkglibdir[@]|$(pkglibdir)|' -e 's|@VERSION[@]|$(VERSION)|' \
+		$(top_srcdir)/tests/fake/ccshim-fake.in > $@ && chmod 755 $@
+EXTRA_DIST += tests/fake/ccshim-fake.in
+CLEANFILES += tests/fake/ccshim-fake
 libfakerdma_la_SOURCES = \
 	tests/fake/absent.c \
 	tests/fake/ah.c \
@@ -28,8 +38,7 @@ libfakerdma_la_SOURCES = \
 	tests/fake/wire.h \
 	tests/fake/wr.c \
 	tests/fake/xrc.c
-# An rpath makes libtool build a convenience library as a shared object.
-libfakerdma_la_LDFLAGS = -module -avoid-version -shared -rpath /nonexistent \
+libfakerdma_la_LDFLAGS = -module -avoid-version -shared \
 	-Wl,--version-script=$(top_srcdir)/tests/fake/fake.map -Wl,-z,defs
 libfakerdma_la_LIBADD = -lpthread
 libfakerdma_la_DEPENDENCIES = tests/fake/fake.map

@@ -202,6 +202,7 @@ enum { ANSWER_NOT_READY = 0x100, ANSWER_NO_PEER, ANSWER_DEAD, ANSWER_NO_ROOM, AN
 /* profile.c */
 enum { FAKE_RXE_VENDOR = 0xffffff };
 bool fake_choose_profile(void); /* by the environment; false: unknown */
+uint32_t fake_vendor_err(enum ibv_wc_status status);
 
 /* event.c */
 int fake_queue_open(struct fake_queue *q);

@@ -47,6 +47,20 @@ const struct fake_profile *fake_profile(void)
 	return chosen;
 }
 
+/* As ConnectX adapters report failures; Soft-RoCE has no codes. */
+uint32_t fake_vendor_err(enum ibv_wc_status status)
+{
+	static const uint8_t mlx5[] = {
+		[IBV_WC_WR_FLUSH_ERR] = 0xf9, [IBV_WC_RETRY_EXC_ERR] = 0x81,
+		[IBV_WC_RNR_RETRY_EXC_ERR] = 0x87, [IBV_WC_REM_ACCESS_ERR] = 0x88,
+		[IBV_WC_REM_OP_ERR] = 0x89, [IBV_WC_REM_INV_REQ_ERR] = 0x8a,
+	};
+
+	if (!status || chosen->vendor != MELLANOX)
+		return 0;
+	return status < sizeof(mlx5) && mlx5[status] ? mlx5[status] : 0x99;
+}
+
 /* The layout of mlx5's send WQEs: blocks of 64 bytes, segments of 16, all sizes in bytes. */
 enum { BLOCK = 64, SEGMENT = 16, INLINE_HEADER = 4 };
 

@@ -43,7 +43,7 @@ void fake_complete_send(struct fake_qp *qp, const struct fake_wqe *wqe, enum ibv
 			.wr_id = wqe->wr.wr_id,
 			.status = status,
 			.opcode = wc_opcode(wqe->wr.opcode),
-			.vendor_err = status ? 0x99 : 0,
+			.vendor_err = fake_vendor_err(status),
 			.byte_len = (uint32_t)wqe->length,
 			.wc_flags = !status && has_imm(wqe->wr.opcode) ? IBV_WC_WITH_IMM : 0,
 			.qp_num = qp->ib.qp_num,

@@ -92,7 +92,7 @@ static void open_agent(void)
 	a->config.nswitches = 1;
 	a->counters.sysfs = "/nonexistent";
 	a->epoll = a->stop.fd = a->netlink.fd = -1;
-	a->listener.source.fd = a->listener.lock = a->refused.fd = -1;
+	a->listener.source.fd = a->refused.fd = -1;
 	a->client = calloc(CCS_AGENT_CLIENTS, sizeof(*a->client));
 	a->user = calloc(CCS_AGENT_USERS, sizeof(*a->user));
 	for (unsigned i = 0; i < CCS_AGENT_CLIENTS; i++)

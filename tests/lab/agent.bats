@@ -90,7 +90,7 @@ quiet() { cat out/*.err; ! grep . out/*.err; }
 
 @test "an agent that is killed, and comes back" {
   # shellcheck disable=SC2016
-  in_lab 'export CCSHIM_AGENT=/run/one.sock CCSHIM_AGENT_THREAD=n
+  in_lab 'export CCSHIM_AGENT=/run/one.sock
     agent one
     bench -D 4s &
     bench=$!

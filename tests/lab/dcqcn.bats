@@ -91,8 +91,7 @@ readonly readers='[.runs[0].shim[].report.qps[] | select(.bytes > 1000000)]'
 
 @test "a host that is only READ from needs no agent" {
   # shellcheck disable=SC2016
-  in_lab 4 'export CCSHIM_AGENT_THREAD=n
-    agent --address 10.9.0.1
+  in_lab 4 'agent --address 10.9.0.1
     "$ccbench" readincast --senders 4 --tclass 2 -D 700ms --warmup 400ms --cc dcqcn --out_json incast.json
     kill $pid'
   holds "$readers | length == 4 and all(.feedback == \"ok\" and .switches == 0) and
@@ -101,8 +100,7 @@ readonly readers='[.runs[0].shim[].report.qps[] | select(.bytes > 1000000)]'
 
 @test "a reader whose agent does not watch for marks: the fallback timely runs" {
   # shellcheck disable=SC2016
-  in_lab 2 'export CCSHIM_AGENT_THREAD=n
-    agent --no-capture
+  in_lab 2 'agent --no-capture
     "$ccbench" readincast --senders 2 --tclass 2 -D 700ms --warmup 400ms --cc dcqcn --out_json incast.json
     kill $pid'
   holds "$readers | length == 2 and all(.feedback == \"unable\" and .cc == \"timely\")"
@@ -117,8 +115,7 @@ readonly readers='[.runs[0].shim[].report.qps[] | select(.bytes > 1000000)]'
 # One that is back within a second is not missed: agent.bats.
 @test "an agent that is killed and restarted: timely is the fallback meanwhile" {
   # shellcheck disable=SC2016
-  in_lab 2 'export CCSHIM_AGENT_THREAD=n
-    agent
+  in_lab 2 'agent
     bench -D 2.6 --warmup 500ms --cc dcqcn &
     bench=$!
     sleep 0.6
@@ -134,8 +131,7 @@ readonly readers='[.runs[0].shim[].report.qps[] | select(.bytes > 1000000)]'
 
 @test "a peer without an agent: timely is the fallback" {
   # shellcheck disable=SC2016
-  in_lab 2 'export CCSHIM_AGENT_THREAD=n
-    agent --address 10.9.0.2 --address 10.9.0.3 --address 10.9.0.4
+  in_lab 2 'agent --address 10.9.0.2 --address 10.9.0.3 --address 10.9.0.4
     bench -D 1.8 --warmup 1.4 --cc dcqcn
     kill $pid'
   holds "$qps | length == 3 and all(.feedback == \"no-peer\" and .switches == 1 and .rp_cnp_handled == 0 and

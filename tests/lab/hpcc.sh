@@ -75,7 +75,6 @@ TC
 
 # Agents are killed while flows run, and restarted: swift is the fallback meanwhile.
 restart() {
-  export CCSHIM_AGENT_THREAD=n
   switch_agent
   host_agent
   bench hpcc incast "$@" &

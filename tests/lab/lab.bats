@@ -681,6 +681,132 @@ for _ in range(8):
   [[ $output == *"apt-get install linux-source-6.12"* ]]
 }
 
+# lacking PROGRAM…: PATH has all programs of the system but these.
+lacking() {
+  mkdir bin
+  ln -sf /usr/bin/* /bin/* /usr/sbin/* /sbin/* bin/
+  (cd bin && rm -f "$@")
+  PATH=$scratch/bin
+}
+
+@test "all missing programs are named at once, with their packages" {
+  lacking ip rdma gcc flex bc
+  CCSHIM_LAB_CACHE=$scratch/cache uml -- true
+  expect 125
+  [[ $(stderr) == "lab: missing: ip, rdma, gcc, flex, bc. On Debian and Ubuntu: apt-get install iproute2 gcc flex bc"* ]]
+}
+
+@test "a kernel in the cache needs neither source nor compiler, and no other name or time matters" {
+  local file
+  lacking gcc ld flex bison xz
+  unshare --mount sh -c 'mount -t tmpfs none /usr/src && exec "$1" --engine uml -- true' sh "$lab" 2>stderr
+  PATH=/usr/sbin:/usr/bin:/sbin:/bin
+  file=$(find -L /usr/src -maxdepth 1 -name 'linux-source-6.*.tar.xz' | sort -V | tail -n 1)
+  [[ -n $file ]] || skip "no source here"
+  ln -s "$file" other-name.tar.xz
+  uml --source other-name.tar.xz -- true
+  expect 0
+  [[ -z $(stderr) ]]
+}
+
+# A source that is compiled at once, to a program that is no kernel.
+write_source() {
+  mkdir -p "$1/drivers/infiniband/sw" "$1/scripts/kconfig"
+  printf '%s\n' 'VERSION = 6' 'PATCHLEVEL = 8' "SUBLEVEL = $2" 'EXTRAVERSION =' 'NAME = test' \
+    'mrproper:' 'allnoconfig olddefconfig:' '	echo CONFIG_RDMA_RXE=y >.config' \
+    'linux:' '	cp /bin/true linux' >"$1/Makefile"
+  printf '#!/bin/sh\n' >"$1/scripts/kconfig/merge_config.sh"
+  chmod +x "$1/scripts/kconfig/merge_config.sh"
+}
+
+# compiles VERSION CMD…: this makes a kernel of the version in an empty cache.
+compiles() {
+  rm -rf cache
+  CCSHIM_LAB_CACHE=$scratch/cache "${@:2}" 2>stderr || { cat stderr; return 1; }
+  [[ -x $(echo cache/uml-"$1"-*/linux) ]] || { ls cache; cat stderr; return 1; }
+}
+
+@test "archives and trees of Linux, and those of Debian's and Ubuntu's packages, are sources" {
+  local kind
+  mkdir -p src/debian src/ubuntu/linux-source-6.8.0
+  write_source linux-6.8.1 1
+  for kind in xz bz2 gz zst; do
+    command -v "${kind/bz2/bzip2}" >/dev/null || [[ $kind == gz ]] || continue
+    tar -caf "linux-6.8.1.tar.$kind" linux-6.8.1
+    compiles 6.8.1 "$lab" --prepare --engine uml --source "linux-6.8.1.tar.$kind"
+  done
+  compiles 6.8.1 "$lab" --prepare --engine uml --source linux-6.8.1
+  write_source linux-source-6.8.0 12
+  tar -cjf src/ubuntu/linux-source-6.8.0/linux-source-6.8.0.tar.bz2 linux-source-6.8.0
+  ln -s linux-source-6.8.0/linux-source-6.8.0.tar.bz2 src/ubuntu/
+  write_source linux-source-6.12 99
+  tar -cJf src/debian/linux-source-6.12.tar.xz linux-source-6.12
+  write_source linux-source-6.19 100
+  tar -cJf src/debian/linux-source-6.19.tar.xz linux-source-6.19
+  for kind in ubuntu:6.8.12 debian:6.8.99; do
+    compiles "${kind#*:}" unshare --mount sh -c 'mount --bind "$2" /usr/src && exec "$1" --prepare --engine uml' \
+      sh "$lab" "src/${kind%:*}"
+  done
+  echo no >no.tar.xz
+  uml --prepare --source no.tar.xz
+  expect 125
+  stderr | grep -q 'no.tar.xz is no source of Linux'
+}
+
+@test "another version or another compiler is another kernel" {
+  write_source linux 1
+  compiles 6.8.1 "$lab" --prepare --engine uml --source linux
+  sed -i 's/^SUBLEVEL.*/SUBLEVEL = 2/' linux/Makefile
+  CCSHIM_LAB_CACHE=$scratch/cache "$lab" --prepare --engine uml --source linux
+  mkdir cc
+  printf '#!/bin/sh\necho "gcc (another) 1.0"\n' >cc/gcc
+  chmod +x cc/gcc
+  PATH=$scratch/cc:$PATH CCSHIM_LAB_CACHE=$scratch/cache "$lab" --prepare --engine uml --source linux
+  [[ $(printf '%s\n' cache/uml-*/ | wc -l) -eq 3 && $(printf '%s\n' cache/uml-6.8.2-*/ | wc -l) -eq 2 ]]
+}
+
+@test "the compilation's progress has per cent and the time left, in 80 columns" {
+  local tries=0
+  printf '  CC      file.o\n%.0s' {1..424} >log
+  # shellcheck source=/dev/null
+  . "$(dirname "$lab")/common.sh"
+  sleep() { SECONDS=145; }
+  kill() { ((tries++ == 0)); }
+  SECONDS=0
+  progress log '^ +(CC|AS) ' 1010 1 2>progress
+  diff - progress <<<"lab:   41 % compiled, 3 min 28 s left"
+}
+
+@test "where /dev/shm is noexec or small, guests' memory is in /tmp, and the lab says so" {
+  for options in noexec size=64m; do
+    unshare --mount sh -c 'mount -t tmpfs -o "$2" none /dev/shm && exec "$1" --engine uml -- true' \
+      sh "$lab" "$options" 2>stderr
+    grep -qE '^lab: /dev/shm (is mounted noexec|has only [0-9]+ MB)' stderr
+  done
+  run unshare --mount sh -c 'mount --bind "$1" /mnt && mount -t tmpfs -o noexec none /dev/shm &&
+    mount -t tmpfs -o size=9m none /tmp && cd / && exec /mnt/lab --engine uml -- true' sh "${lab%/lab}"
+  [[ $status -eq 125 && $output == *"as root: mount -o remount,exec,size=2g /dev/shm" ]]
+}
+
+# forbidding SYSCALL CMD…: run it where this system call is not permitted, as in a container.
+forbidding() {
+  python3 -c '
+import ctypes, os, struct, sys
+libc = ctypes.CDLL(None)
+code = struct.pack("HBBIHBBIHBBIHBBI", 0x20, 0, 0, 0, 0x15, 0, 1, int(sys.argv[1]), 6, 0, 0, 0x50001, 6, 0, 0, 0x7fff0000)
+program = ctypes.create_string_buffer(code)
+filter = ctypes.create_string_buffer(struct.pack("HxxxxxxP", 4, ctypes.addressof(program)))
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, filter, 0, 0) == 0
+os.execvp(sys.argv[2], sys.argv[2:])' "$@"
+}
+
+@test "a container without ptrace or personality is recognised at once" {
+  run forbidding 101 "$lab" --engine uml -- true
+  [[ $status -eq 125 && $output == "lab: ptrace(2) is not permitted here"* && ${#lines[@]} -eq 1 ]]
+  run forbidding 135 "$lab" --engine uml -- echo works
+  [[ $status -eq 0 && $output == *"personality(2) is not permitted here"*works ]]
+}
+
 @test "without root no kernel is compiled" {
   mkdir -p "$scratch/ci" && cp -r "${lab%/lab}" "$scratch/ci"
   chmod -R a+rX "$BATS_RUN_TMPDIR"

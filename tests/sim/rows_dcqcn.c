@@ -58,17 +58,11 @@ static const struct row rows[] = {
 	{ INCAST("ccshim", 20), { NINETY_SEVEN, { Q_P95, 0, 215 } } },
 	{ INCAST("paper", 2), { NINETY_SEVEN, { Q_P95, 0, 110 } } },
 	{ INCAST("paper", 20), { NINETY_SEVEN, { Q_P95, 0, 215 } } },
-	{ INCAST("ns3rdma", 2), { NINETY_SEVEN, { Q_P95, 0, 110 } } },
-	{ INCAST("ns3rdma", 20), { NINETY_SEVEN, { Q_P95, 0, 215 } } },
 	{ INCAST("mlx", 2), { NINETY_SEVEN, { Q_P95, 0, 130 } } },
 
 	{ GRID("ccshim", 2), { { UTIL, 97, ALL }, { JAIN, 0.97, 1 }, { Q_P95, 0, 215 } } },
 	{ GRID("ccshim", 8), { { UTIL, 97, ALL }, { JAIN, 0.97, 1 }, { Q_P95, 0, 230 } } },
 	{ GRID_JOIN("ccshim"), { { UTIL, 96, ALL }, { JOIN_MS, 0, 60 }, { LEAVE_MS, 0, 40 } } },
-	{ GRID("ns3rdma", 2), { { UTIL, 97, ALL }, { JAIN, 0.97, 1 }, { Q_P95, 0, 215 } } },
-	{ GRID("ns3rdma", 8), { { UTIL, 97, ALL }, { JAIN, 0.97, 1 }, { Q_P95, 0, 240 } } },
-	{ GRID("ns3rdma", 40), { { UTIL, 97, ALL }, { JAIN, 0.97, 1 }, { Q_P95, 0, 320 } } },
-	{ GRID_JOIN("ns3rdma"), { { UTIL, 96, ALL }, { JOIN_MS, 0, 60 }, { LEAVE_MS, 0, 60 } } },
 	{ GRID("mlx", 2), { { UTIL, 97, ALL }, { JAIN, 0.97, 1 }, { Q_P95, 0, 215 } } },
 	{ GRID("mlx", 8), { { UTIL, 97, ALL }, { JAIN, 0.97, 1 }, { Q_P95, 0, 240 } } },
 

@@ -73,9 +73,63 @@ reloads() {
 	reloads "loaded keys of key: 1 10.0.0.0/8 send"
 }
 
-@test "SIGHUP without a key file changes nothing" {
-	start
-	reloads "there is nothing to reload without --key-file"
+# The tenants, as the status and as `ccshim stat --by tenant` have them.
+tenants() {
+	"$top_builddir/tools/ccshimd/ccshimd" --socket "$socket" --status | jq -c '.tenants | map([.tenant, .weight])'
+}
+
+@test "tenants are read at the start and at SIGHUP, and a mistake leaves those read before" {
+	printf '%s\n' '[tenant a]' 'match = job:7' 'weight = 3' '[app "x"]' 'mode = nonsense' > conf
+	start --tenants conf
+	[ "$(tenants)" = '[["a",3]]' ]
+	printf '%s\n' '[tenant b]' 'match = uid:0' '[tenant c]' 'match = app:x*' > conf
+	kill -HUP $agent
+	until [ "$(tenants)" = '[["b",1],["c",1]]' ]; do :; done
+	printf '%s\n' '[tenant d]' 'match = uid:0' 'cap = 1g' > conf
+	reloads "conf:3: cap of a tenant is not supported by this version; match and weight are"
+	[ "$(tenants)" = '[["b",1],["c",1]]' ]
+	rm conf
+	kill -HUP $agent
+	until [ "$(tenants)" = '[]' ]; do :; done
+}
+
+@test "with a mistake in the file at the start no tenant is in force" {
+	printf '%s\n' '[tenant a]' 'match = uid:0' '[tenant b]' 'match = uid:0' > conf
+	start --tenants conf
+	[ "$(tenants)" = '[]' ]
+	grep -F "conf:3: tenant b matches processes of tenant a (conf:1)" agent.err
+	grep -F "conf: its tenants are not in force; correct the file, and send SIGHUP" agent.err
+}
+
+@test "ccshim set tenant and stat --by tenant" {
+	printf '%s\n' '[tenant a]' "match = uid:$EUID" > conf
+	start --tenants conf
+	export CCSHIM_AGENT=$socket
+	ccshim=$top_builddir/tools/ccshim/ccshim
+	"$ccshim" stat --by tenant --json | jq -e '.tenants | map(.tenant) == [null, "a"]'
+	"$ccshim" stat --by tenant | grep -E '^a +1 +0 +0 '
+	for bad in "a" "a weight=0" "a weight=x" "a cap=1g" "a weight=1 weight=2" ""; do
+		read -ra words <<< "$bad"
+		run "$ccshim" set tenant "${words[@]}"
+		[ "$status" -eq 2 ]
+	done
+	run "$ccshim" set tenant b weight=2
+	[ "$status" -eq 1 ]
+	if [ "$EUID" -eq 0 ]; then
+		[[ $output == *"the agent has no tenant 'b'"* ]]
+		"$ccshim" set tenant a weight=2.5
+		[ "$(tenants)" = '[["a",2.5]]' ]
+	else
+		[[ $output == *"by root only"* ]]
+	fi
+	run "$ccshim" stat --by tenant --prometheus
+	[ "$status" -eq 2 ]
+	kill $agent
+	wait $agent
+	agent=
+	run "$ccshim" stat --by tenant
+	[ "$status" -eq 1 ]
+	[[ $output == *"no reply from the agent"* ]]
 }
 
 @test "its privileges end when its sockets are open" {
@@ -202,7 +256,6 @@ inherited() {
 	name_sockets
 	inherited --address 127.0.0.79 --port "$port"
 	[ ! -s agent.err ] || { cat agent.err; return 1; }
-	[ ! -e agent.sock.lock ]
 	kill $agent
 	wait $agent
 	agent=
@@ -303,18 +356,14 @@ bind_beside() {
 	done
 }
 
-@test "hooks: the example delivers, or tells why not" {
-	cnp=$top_builddir/libshim/examples/cnp
-	refused "$cnp" fake0
-	refused "$cnp" fake0 17x
-	refused "$cnp" fake0 17 0
-	run2 "$cnp" fake0 17 1 "$PWD/nobody"
-	[ "$status" -eq 1 ]
-	said "the host agent: Connection refused"
-	start
-	run2 "$cnp" fake0 17 1 "$socket"
-	[ "$status" -eq 1 ]
-	said "not delivered: No such file"
+@test "hooks: the example of ccshim_feed(3) is built, and tells why it does not deliver" {
+	command -v cc > /dev/null || skip "no compiler"
+	sed -n '/^#include/,/^\.Ed/p' "$top_srcdir/docs/man/ccshim_feed.3" | sed '/^\.Ed/d' > cnp.c
+	cc -Wall -Wextra -Werror -I"$top_srcdir/libshim/include" cnp.c -o cnp \
+		-L"$top_builddir/.libs" -lccshim_feed -Wl,-rpath,"$top_builddir/.libs"
+	[ ! -e /run/ccshim/agent.sock ] || skip "an agent runs here"
+	run2 ./cnp
+	said "no CNP was delivered: "
 }
 
 # line VERDICT WORDS: what ccshim check says of the agent at $socket under DCQCN.
@@ -331,24 +380,7 @@ line() {
 	kill $agent
 	wait $agent
 	agent=
-	CCSHIM_AGENT_THREAD=n line warn "no agent runs at $socket; start ccshimd"
+	line warn "no agent runs at $socket; start ccshimd"
 	socket=off line warn "agent=off"
 	CCSHIM_CC=timely "$ccshim" check | grep -E '^ok +agent +not needed for timely'
-}
-
-@test "check: an agent that watches, and a process that may be one" {
-	[ "$EUID" -eq 0 ] || skip "watching takes privileges"
-	socket=$PWD/agent.sock
-	export CCSHIM_AGENT_THREAD=y
-	line ok "no agent runs at $socket: the command's process will run one in a thread"
-	# By default no process in a container is one; on a host with ccshimd installed none at all.
-	if unshare -p true 2> /dev/null; then
-		CCSHIM_AGENT_THREAD=auto run2 unshare -pf --mount-proc env CCSHIM_CC=dcqcn \
-			CCSHIM_AGENT="$socket" "$ccshim" check
-		grep -E "^warn +agent +no agent runs" <<< "$output"
-	fi
-	if setpriv --version > /dev/null 2>&1; then
-		setpriv --inh-caps=-all --bounding-set=-net_raw env CCSHIM_CC=dcqcn \
-			CCSHIM_AGENT="$socket" "$ccshim" check | grep -E "^warn +agent +no agent runs"
-	fi
 }

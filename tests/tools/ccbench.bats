@@ -128,6 +128,13 @@ json() { jq -e "$1" "$out"; }
 	[[ $status -eq 0 && $errors != *LD_PRELOAD* ]]
 }
 
+@test "a report that the caller asks for is not written, and that is said" {
+	setup_bench
+	CCSHIM_REPORT=$PWD/mine.json bench_only permutation
+	[[ $status -eq 0 && $errors == *"CCSHIM_REPORT is not used: the file of --out_json has the reports"* ]]
+	[ ! -e mine.json ]
+}
+
 @test "a device that is preloaded is behind the shim" {
 	setup_bench
 	fake=$top_builddir/.libs/libfakerdma.so bench_only permutation -n 5 -s 4k --cc timely
@@ -153,7 +160,7 @@ json() { jq -e "$1" "$out"; }
 
 @test "the share that an algorithm's fallback carried is in the table and in the JSON" {
 	setup_bench
-	export CCSHIM_AGENT=$BATS_TEST_TMPDIR/none.sock CCSHIM_AGENT_THREAD=n
+	export CCSHIM_AGENT=$BATS_TEST_TMPDIR/none.sock
 	bench_only permutation -n 20 -s 4k --cc hpcc,timely
 	json '.runs | .[0].fallback_share == 1 and .[0].fallback == .[0].shim[0].report.qps[0].cc and
 		.[1].fallback_share == null'

@@ -70,6 +70,23 @@ line() {
 	line warn pfc "ens1: the driver does not report PFC and trust to the kernel"
 }
 
+@test "a bond's priorities are those of its members" {
+	make_root
+	cd "$root"
+	echo bond0 > sys/class/infiniband/mlx5_0/ports/1/gid_attrs/ndevs/0
+	mkdir -p sys/class/net/{bond0,ens2} nic/ens2
+	ln -s ../ens1 sys/class/net/bond0/lower_ens1
+	ln -s ../ens2 sys/class/net/bond0/lower_ens2
+	echo 4200 > sys/class/net/bond0/mtu
+	echo 'pfc 4' > nic/ens2/dcb
+	checks 1
+	line ok mtu "bond0: 4200"
+	line ok pfc "ens1: on for priority 3 alone"
+	line ok ecn "ens1: priority 3 sends CNPs"
+	line fail pfc "ens2: priority 3 has no PFC"
+	! grep -F "bond0: the driver" <<< "$output"
+}
+
 @test "a missing end of DCQCN and another DSCP of CNPs are named with their remedy" {
 	make_root
 	echo 0 > "$root/sys/class/net/ens1/ecn/roce_np/enable/3"

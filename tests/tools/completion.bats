@@ -47,3 +47,38 @@ offered() {
 	[ "$(offered ccshim run -a timely some-command so)" = some-file ]
 	[ "$(offered ccshim check --json some-command so)" = some-file ]
 }
+
+# The files of the three shells as they are installed.
+install_completions() {
+	local share=$PWD/share
+	mkdir -p "$share"/{bash-completion/completions,fish/vendor_completions.d,zsh/site-functions}
+	cp "$top_srcdir"/completion/cc* "$share/bash-completion/completions"
+	sed 's/@NAME@/ccshim/g' "$top_srcdir/completion/fish.in" > "$share/fish/vendor_completions.d/ccshim.fish"
+	cp "$top_srcdir/completion/_ccshim" "$share/zsh/site-functions"
+	PATH=$(dirname "$ccshim"):$PATH
+	export HOME=$PWD
+}
+
+@test "fish offers the words of bash" {
+	command -v fish > /dev/null || skip "no fish"
+	install_completions
+	export XDG_DATA_DIRS=$PWD/share
+	[ "$(fish -c 'complete -C "ccshim sta"')" = stat ]
+	[ "$(fish -c 'complete -C "ccshim stat --bu"')" = --busy ]
+	[ "$(fish -c 'complete -C "ccshim run -o max_r"')" = max_rate= ]
+}
+
+@test "zsh offers the words of bash" {
+	command -v zsh > /dev/null || skip "no zsh"
+	install_completions
+	cat > typed <<-'END'
+		zmodload zsh/zpty
+		zpty z zsh -f -i
+		zpty -w z "fpath=($PWD/share/zsh/site-functions \$fpath); autoload -U compinit; compinit -u -D; print RE''ADY"
+		zpty -r z out '*READY*'
+		zpty -w -n z $'ccshim stat --bu\t'
+		zpty -r z out '*--busy*'
+		print -r -- "$out"
+	END
+	timeout 300 zsh typed | grep -- --busy
+}

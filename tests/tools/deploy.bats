@@ -20,10 +20,10 @@ holds() { yaml "$1" > json; jq -e "$2" json > /dev/null || { echo "not so: $2"; 
 }
 
 @test "the CDI specification has devices, mounts and variables as the format defines them" {
-	holds "$deploy/cdi.yaml" '.[0] | .cdiVersion == "0.6.0" and (.devices | length == 2) and
+	holds "$deploy/cdi.yaml" '.[0] | .cdiVersion == "0.6.0" and (.devices | length == 3) and
 		(.kind | test("^[A-Za-z][A-Za-z0-9_.-]*[A-Za-z0-9]/[A-Za-z0-9][A-Za-z0-9_.-]*$")) and
 		all(.containerEdits, .devices[].containerEdits; (keys - ["env", "mounts"]) == []) and
-		all(.containerEdits.mounts[]; (.hostPath, .containerPath | startswith("/")) and
+		all(.containerEdits.mounts[], .devices[].containerEdits.mounts[]?; (.hostPath, .containerPath | startswith("/")) and
 			(.options | type == "array")) and
 		all(.devices[].containerEdits.env[]; test("^[A-Z_]+=.")) and
 		all(.devices[].name; test("^[A-Za-z0-9][A-Za-z0-9_.:-]*$"))'
@@ -43,9 +43,14 @@ holds() { yaml "$1" > json; jq -e "$2" json > /dev/null || { echo "not so: $2"; 
 	[ "$(cat "$source/ld.so.preload")" = "$dir/libccshim.so" ]
 }
 
+@test "a CDI device for hosts without an agent mounts only what is installed" {
+	holds "$deploy/cdi.yaml" '.[0] | (.devices[] | select(.name == "no-agent").containerEdits | has("mounts") | not) and
+		all(.containerEdits.mounts[]; .hostPath | endswith("/ccshim") or endswith("/ccshim/ld.so.preload"))'
+}
+
 @test "no file gives a container the agent's directory for writing" {
-	holds "$deploy/cdi.yaml" '[.[0].containerEdits.mounts[] | select(.hostPath == "/run/ccshim")] |
-		length == 1 and all(.options | index("ro") and (index("rw") | not))'
+	holds "$deploy/cdi.yaml" '[.[0] | .. | objects | select(.hostPath == "/run/ccshim")] |
+		length == 2 and all(.options | index("ro") and (index("rw") | not))'
 	for file in "$deploy/enroot-hook.sh" "$source/apptainer.def" "$top_srcdir/docs/guide/operate.md"; do
 		grep -E '(-v|--bind|^ *echo) "?/run/ccshim[ :]' "$file" > binds
 		run -1 grep -vE '[:,]ro\b' binds

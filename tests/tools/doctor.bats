@@ -220,30 +220,183 @@ statistics() {
 	found problem loss-in "rxe0/1 on eth0"
 }
 
-@test "the names of irdma's and bnxt_re's counters are known" {
-	local counter verdict
-	while read -r verdict counter; do
-		healthy
-		counters "$root/before/$(hw other0)" "$counter"
-		counters "$(hw other0)" "$counter"
-		echo 9999 > "$(hw other0)/$counter"
-		doctor 1 || { echo "of $counter"; return 1; }
-		found problem "$verdict" other0/1
-	done <<-'END'
-		rnr RNR received
-		rnr-here RNR sent
-		loss RetransSegs
-		loss Nak Sequence Error
-		loss RTO
-		loss-in Rcvd Out of order packets
-		no-cnps RxECNMrkd
-		cnps-ignored cnpIgnored
-		rnr rnr_naks_rcvd
-		rnr-here rx_out_of_buffer
-		loss to_retransmits
-		loss-in oos_drop_count
-		no-cnps rx_ecn_marked_pkts
-	END
+# device NAME SOURCE COUNTER VALUE, in the directory of a reading; the interface has the same name.
+device() {
+	local ib=sys/class/infiniband/$1/ports/1
+	mkdir -p "$ib/gid_attrs/ndevs" "sys/class/net/$1/statistics" "nic/$1" "$ib"/{hw_,}counters
+	echo "$1" > "$ib/gid_attrs/ndevs/0"
+	case $2 in
+	hw) echo "$4" > "$ib/hw_counters/$3" ;;
+	port) echo "$4" > "$ib/counters/$3" ;;
+	netdev) echo "$4" > "sys/class/net/$1/statistics/$3" ;;
+	ethtool) printf '     %s: %s\n' "$3" "$4" >> "nic/$1/statistics" ;;
+	qdisc) printf '%s: %s\n' "${3#qdisc_}" "$4" >> "nic/$1/qdisc" ;;
+	esac
+}
+
+# Both readings of a device: the counter has 100, and 100 and INCREASE.
+device_twice() {
+	local increase=$4
+	cd "$root/before" && device "$1" "$2" "$3" 100
+	cd "$root/after" && device "$1" "$2" "$3" $((100 + increase))
+}
+
+@test "each counter of the table gives its verdict, whatever the device is called" {
+	local n=0 driver source verdict name counter
+	root=$BATS_TEST_TMPDIR/root
+	mkdir -p "$root"/{before,after}
+	while read -r driver source verdict name; do
+		counter=${name//%[uc]/3}
+		device_twice "dev$n" "$source" "$counter" 90000000
+		case $source in netdev | qdisc) device_twice "dev$n" hw out_of_buffer 0 ;; esac
+		if [ "$verdict" = answers ]; then
+			device_twice "dev$n" hw req_transport_retries_exceeded 7
+			verdict=loss
+		fi
+		echo "dev$n $verdict" >> "$root/expected"
+		n=$((n + 1))
+	done < <(grep -v '^#' "$top_srcdir/tests/data/doctor-counters")
+	[ $n -gt 200 ]
+	run2 "$ccshim" doctor --root "$root" --json
+	[ -z "$errors" ]
+	jq -r '.findings as $f | .ports[].device as $d |
+		"\($d) \([$f[] | select(.where | startswith($d + "/")) | .verdict] | unique | join(",") |
+			if . == "" then "-" else . end)"' <<< "$output" | sort -V > "$root/found"
+	sort -V "$root/expected" | diff - "$root/found"
+}
+
+@test "the table and the list of its counters in tests/data have the same names" {
+	diff <(sed -n '/rows\[\] = {/,/^};/{ s,/\*.*\*/,,; /^\t \*/d; p; }' \
+		"$top_srcdir/tools/ccshim/doctor/doctor_counters.c" | grep -o '"[^"]*"' | tr -d '"' | sort) \
+		<(grep -v '^#' "$top_srcdir/tests/data/doctor-counters" | cut -d' ' -f4- | sort)
+}
+
+@test "requests that fail while no packet arrives lack a path, and are no congestion" {
+	root=$BATS_TEST_TMPDIR/root
+	mkdir -p "$root"/{before,after}
+	device_twice mlx5_0 hw req_transport_retries_exceeded 7
+	device_twice mlx5_0 hw local_ack_timeout_err 56
+	device_twice mlx5_0 port port_xmit_packets 64
+	device_twice mlx5_0 port port_rcv_packets 0
+	doctor 1
+	found problem no-path "mlx5_0/1 on mlx5_0"
+	words "all retries are in vain, and receives no RDMA packet at all. This is not congestion"
+	for word in "GID index" "RoCE version" VLAN MTU firewalls; do words "$word"; done
+	# Requests may time out before the retries are over.
+	device_twice mlx5_0 hw req_transport_retries_exceeded 0
+	doctor 1
+	found problem no-path "mlx5_0/1 on mlx5_0"
+	# Where something arrives, or PAUSE frames do, packets are lost instead.
+	device_twice mlx5_0 port port_rcv_packets 1
+	doctor 1
+	found problem loss "mlx5_0/1 on mlx5_0"
+	device_twice mlx5_0 port port_rcv_packets 0
+	device_twice mlx5_0 ethtool rx_prio3_pause 20
+	doctor 1
+	found problem loss "mlx5_0/1 on mlx5_0"
+}
+
+@test "CNPs that the NIC handles are a note, and a few are not" {
+	root=$BATS_TEST_TMPDIR/root
+	mkdir -p "$root"/{before,after}
+	device_twice mlx5_0 hw rp_cnp_handled 900000
+	doctor 0
+	found note controlled "mlx5_0/1 on mlx5_0"
+	words "The network is congested, and controlled: 90000 CNPs arrive in a second"
+	device_twice mlx5_0 hw rp_cnp_handled 900
+	doctor 0
+	absent controlled
+}
+
+@test "waits for credits of InfiniBand are congestion, unless they are short" {
+	root=$BATS_TEST_TMPDIR/root
+	mkdir -p "$root"/{before,after}
+	device_twice mlx5_2 port port_xmit_wait 1000000000
+	doctor 1
+	found problem congestion "mlx5_2/1 on mlx5_2"
+	device_twice mlx5_2 port port_xmit_wait 1000000
+	doctor 0
+	found note congestion "mlx5_2/1 on mlx5_2"
+	device_twice mlx5_2 port port_xmit_wait 10000
+	doctor 0
+	words "nothing found"
+}
+
+@test "a device whose counters are all unknown is said to be one, with its driver and the names" {
+	root=$BATS_TEST_TMPDIR/root
+	mkdir -p "$root"/{before,after}
+	device_twice fast0 hw fast_naks 0
+	device_twice fast0 hw fast_packets 500
+	device_twice fast0 ethtool fast_stops 3
+	for reading in before after; do
+		mkdir -p "$root/$reading/sys/class/infiniband/fast0/device"
+		ln -s ../../../../bus/pci/drivers/fast_core "$root/$reading/sys/class/infiniband/fast0/device/driver"
+	done
+	doctor 0
+	found note unknown-counters "fast0/1 on fast0"
+	words "driver fast_core: 2 in hw_counters, 1 of ethtool -S"
+	figure fast_packets 500
+	figure fast_naks 0
+	[[ $output != *"nothing found"* ]]
+	doctor 0 --json
+	jq -e '.ports[0] | .driver == "fast_core" and .counters == 3 and .known_counters == 0' <<< "$output"
+	# One that is known suffices, and a device without counters is not healthy either.
+	device_twice fast0 hw out_of_buffer 0
+	device_twice fast0 ethtool rx_pause 0
+	doctor 0
+	words "nothing found"
+	rm -r "$root"/*/sys/class/infiniband/fast0/ports/1/{hw_,}counters "$root"/*/nic/fast0/statistics
+	doctor 0
+	found note unknown-counters "fast0/1 on fast0"
+	words "the driver (fast_core) shows no counters of this port"
+	# Where the RDMA device does not name its driver, its interface does; Soft-RoCE's has another.
+	for reading in before after; do
+		mv "$root/$reading/sys/class/infiniband/fast0/device" "$root/$reading/sys/class/net/fast0"
+	done
+	doctor 0
+	words "the driver (fast_core) shows no counters of this port"
+	touch "$root"/{before,after}/sys/class/infiniband/fast0/parent
+	doctor 0
+	words "the driver (unknown) shows no counters of this port"
+}
+
+@test "a bond and a VLAN are read through the interfaces below them" {
+	local reading name
+	root=$BATS_TEST_TMPDIR/root
+	mkdir -p "$root"/{before,after}
+	device_twice mlx5_bond_0 hw packet_seq_err 0
+	for reading in before after; do
+		cd "$root/$reading"
+		echo vlan7 > sys/class/infiniband/mlx5_bond_0/ports/1/gid_attrs/ndevs/0
+		mkdir -p sys/class/net/{vlan7,bond0,ens1,ens2} nic/{ens1,ens2}
+		ln -s ../bond0 sys/class/net/vlan7/lower_bond0
+		for name in ens1 ens2; do ln -s "../$name" "sys/class/net/bond0/lower_$name"; done
+		for name in ens1 ens2; do printf '     %s: 100\n' rx_prio3_pause rx_prio3_pause_duration \
+			> "nic/$name/statistics"; done
+	done
+	statistic ens2 rx_prio3_pause 90100
+	statistic ens2 rx_prio3_pause_duration 6100100
+	doctor 1
+	found problem pause-storm "mlx5_bond_0/1 on ens2"
+	words "mlx5_bond_0/1 on vlan7, mlx5_bond_0/1 on ens1, mlx5_bond_0/1 on ens2"
+}
+
+@test "discards that the NIC counts for all priorities are found, and not twice" {
+	healthy
+	printf '     rx_discards_phy: 100\n' >> "$root/before/nic/ens1/statistics"
+	printf '     rx_discards_phy: 148100\n' >> nic/ens1/statistics
+	doctor 1
+	found problem drops "mlx5_0/1 on ens1"
+	figure rx_discards_phy 148000
+	words "and it sends no PAUSE frame"
+	statistic ens1 rx_prio0_discards 148100
+	doctor 0
+	found note drops "mlx5_0/1 on ens1"
+	# RDMA's own priority is the one that carries its bytes.
+	for reading in "$root/before" .; do printf '     rx_prio0_bytes: 100\n' >> "$reading/nic/ens1/statistics"; done
+	statistic ens1 rx_prio0_bytes 5000000100
+	doctor 1
+	found problem drops "mlx5_0/1 on ens1"
 }
 
 @test "drops where pauses should be, too little headroom, and a priority without PFC are told apart" {
@@ -348,7 +501,7 @@ statistics() {
 	words "This host is the slow port"
 }
 
-@test "PAUSE storms of both directions are found, by time, events or the frames alone" {
+@test "PAUSE storms are found by time or events, and not by an upper bound of the time" {
 	healthy
 	statistic ens1 rx_prio3_pause 90000
 	statistic ens1 rx_prio3_pause_duration 6000100
@@ -364,8 +517,18 @@ statistics() {
 	sed -i '/_duration/d' nic/ens1/statistics
 	statistic ens1 tx_prio3_pause 29100
 	doctor 1
-	found problem pause-storm "mlx5_0/1 on ens1"
-	words "forbids the switch to send at most 97 % of the time"
+	found problem pausing "mlx5_0/1 on ens1"
+	words "forbids the switch to send at most 97 % of the time. The driver does not count the time."
+	# XON frames end pauses.
+	healthy
+	printf '     %s: 100\n' rx_priority_3_x{on,off}.nic >> "$root/before/nic/ens1/statistics"
+	printf '     %s: 20100\n' rx_priority_3_xon.nic >> nic/ens1/statistics
+	printf '     %s: 100\n' rx_priority_3_xoff.nic >> nic/ens1/statistics
+	sed -i '/_pause/d' nic/ens1/statistics "$root/before/nic/ens1/statistics"
+	doctor 0
+	statistic ens1 rx_priority_3_xoff.nic 20100
+	doctor 1
+	found problem paused "mlx5_0/1 on ens1"
 }
 
 @test "DCQCN that is off in the NIC is found where there is congestion, and only there" {

@@ -183,6 +183,22 @@ promises() { sed -n "/^## $1/,/^## /p" "$top_srcdir/tests/security.md" | grep '^
 	[[ $help == *"vulnerabilities in private${contact:+ to }${contact:-: this build has no address}"* ]]
 }
 
+@test "version, home page and address for bugs are the same everywhere" {
+	IFS='|' read -r version bugs url < <(sed -nE \
+		's/^AC_INIT\(\[ccshim\], \[(.*)\], \[(.*)\], \[ccshim\], \[(.*)\]\)$/\1|\2|\3/p' "$top_srcdir/configure.ac")
+	diff <("$ccshim" --version) <(printf '%s\n' "ccshim $version" "$url" "Report bugs to $bugs")
+	cd "$top_srcdir"
+	for file in README.md SECURITY.md docs/man/ccshim.1 debian/control debian/changelog; do
+		grep -qF "$bugs" "$file" || { echo "$file: no $bugs"; false; }
+	done
+	grep -qF "$url." README.md
+	grep -qxF ".Lk $url ." docs/man/ccshim.1
+	grep -qxF "Homepage: $url" debian/control
+	[[ $(head -n 1 debian/changelog) == "ccshim ($version-"* ]]
+	# A real address leaves no placeholder.
+	[[ $bugs == *.invalid ]] || ! grep -rlF .invalid README.md SECURITY.md debian docs/man ccshim.spec.in
+}
+
 @test "the parser of messages calls no allocator" {
 	find "$top_builddir/libshim/feedback" -name 'libccs_core_la-wire.o' -o -name 'libccs_core_la-record.o' |
 		xargs nm -u > undefined
@@ -210,4 +226,42 @@ promises() { sed -n "/^## $1/,/^## /p" "$top_srcdir/tests/security.md" | grep '^
 	run tree/tests/docs/size
 	echo "$output"
 	[ "$status" -eq 1 ] && [[ $output == *"the tree has 1000"* ]]
+}
+
+# programs: each command line that parses long options, and has a help.
+programs() {
+	for sub in $(subcommands); do echo "$ccshim $sub"; done
+	for calc in headroom buffer thresholds ecn deadlock qos; do echo "$ccshim plan $calc"; done
+	echo "$top_builddir/tools/ccshimd/ccshimd"
+	for program in "bench/ccfabric/ccfabric run" "bench/ccfabric/ccfabric matrix" "bench/ccbench/ccbench incast" \
+		bench/grid/grid bench/micro/overhead bench/micro/engine; do
+		[ ! -x "$top_builddir/${program%% *}" ] || echo "$top_builddir/$program"
+	done
+}
+
+@test "a mistyped long option is refused with the one that was meant, in every program" {
+	while read -r program; do
+		n=0
+		# shellcheck disable=SC2086 # words
+		for option in $($program --help | options | grep '^--..'); do
+			case "$program $option" in *" plan --json" | *" plan --explain" | *"--qps") continue ;; esac # --qpps is as near to --pps
+			mistyped=${option:0:4}${option:3}
+			refused $program "$mistyped"
+			said "did you mean '$option'?" || { echo "$program $mistyped"; return 1; }
+			n=$((n + 1))
+		done
+		[ $n -ge 1 ] || [[ $program == */engine ]] || { echo "no option of $program"; return 1; }
+	done < <(programs)
+}
+
+@test "every program prints its version" {
+	while read -r program; do
+		# shellcheck disable=SC2086 # words
+		run $program --version
+		name=${program%% *}
+		[ "$status" -eq 0 ] && [[ ${lines[0]} == "${name##*/} "[0-9]* ]] || { echo "$program: $output"; return 1; }
+	done < <(programs | sed 's/ccbench incast/ccbench/'; echo "$top_builddir/bench/ccfabric/ccfabric"
+		echo "$top_builddir/tools/ccshim/ccshim-firewall"; echo "$ccshim")
+	run2 "$ccshim" --verison
+	said "did you mean '--version'?"
 }

@@ -142,6 +142,13 @@ alone() {
 	done
 }
 
+@test "files with lines of Windows, and with the explanation at the end of the simulator's, are read" {
+	printf '%s\r\n' '3 1 2' 2 '0 2 100000000000 0.001ms 0' '1 2 100Gbps 1us 0.000000' > windows
+	printf '%s\n' 2 '0 1 3 100 1000 2.0' '1 0 3 100 1000 2' '' 'First line: # of flows' '1 more' > explained
+	fabric --topology windows --flows explained
+	[ "$(value '.flows | length')" -eq 2 ]
+}
+
 @test "mistakes are refused with what is wrong" {
 	printf '%s\n' 1 '0 9 3 100 1000 0' > far
 	printf '%s\n' 2 '0 1 3 100 1000 0' > short
@@ -156,6 +163,23 @@ alone() {
 	printf '%s\n' '4 1 4' '3' '0 3 1g 1us 0' '1 3 1g 1us 0' '2 3 1g 1us 0' '0 1 1g 1us 0' > triangle
 	printf '%s\n' 1 '0 3 3 100 1000 0' > between
 	printf '%s\n' 1 '0 2 3 100 1000 0' > along
+	printf '%s\n' '1 2 3 100 1000000 2.0' '2 1 3 100 1000000 2' > headless
+	printf '%s\n' 1 '0 1 3 100 1000 0' '1 0 3 100 1000 0' > many
+	printf '%s\n' 1 '0 1 3 100 1000 0' '' '1 0 3 100 1000 0' > apart
+	printf '%s\n' 1 '0 1 3 100 1000 0' 'and so on' > text
+	printf '%s\n' 1 '0 1 3 100 1000 0 7' > wide
+	printf '%s\n' 1 '0 1 3 100 1000' > narrow
+	printf '%s\n' 1 '0 -1 3 100 1000 0' > negative
+	printf '%s\n' 1 '0 1 3 100 99999999999999999999 0' > overflow
+	printf '%s\n' 1 '0 1 3 100 1000 1e17' > late
+	printf '1\n0 1 3 100 1000\r 0\n' > return
+	printf '1\n0 1 3\0 100 1000 0\n' > null
+	: > nothing
+	printf '%s\n' '3 1 2 9' '2' '0 2 1g 1us 0' '1 2 1g 1us 0' > first
+	printf '%s\n' '3 1 2' '2 1' '0 2 1g 1us 0' '1 2 1g 1us 0' > switches
+	printf '%s\n' '4 2 2' '2 2' '0 2 1g 1us 0' '1 2 1g 1us 0' > twice
+	printf '%s\n' '3 1 2' '2' '0 2 1g 1us 0 0' '1 2 1g 1us 0' > link
+	printf '%s\n' '3 1 1' '2' '0 2 1g 1us 0' '1 2 1g 1us 0' > links
 	echo 'ROUTE 0 -> 2 via 1' > through
 	echo 'ROUTE 0 -> 2 over 1' > routes
 	while IFS='|' read -r options message; do
@@ -189,7 +213,25 @@ alone() {
 		--topology islands --flows between|flow 0 has no path from node 0 to 3
 		--topology errors --flows incast:1|errors:4: '0.5' is not 0: links with errors are not supported
 		--topology triangle --flows along --routes through|through:1: node 1 is a host, which forwards nothing
-		--flows short|short:3: a flow is missing
+		--flows short|short:3: a flow is missing: SOURCE DESTINATION PRIORITY PORT BYTES SECONDS
+		--flows headless|headless:1: '2' is a word too many; the line is: the number of flows, before a line for each: SOURCE
+		--flows many|many:3: the file has a line after the flows that its first line counts
+		--flows apart|apart:4: the file has a line after the flows that its first line counts
+		--flows text|text:3: the file has a line after the flows that its first line counts
+		--flows wide|wide:2: '7' is a word too many; the line is: SOURCE DESTINATION
+		--flows narrow|narrow:2: '' is not the time of the flow's start in seconds
+		--flows negative|negative:2: '-1' is not a node, a whole number below 65536
+		--flows overflow|overflow:2: '99999999999999999999' is not the flow's bytes
+		--flows late|late:2: the flow starts after more than 1e+06 seconds
+		--flows return|return:2: '1000
+		--flows null|null:2: this is not a text: it has null bytes
+		--flows nothing|nothing:1: the file is empty: the number of flows is missing
+		--topology nothing|nothing:1: the file is empty: NODES SWITCHES LINKS is missing
+		--topology first|first:1: '9' is a word too many; the line is: NODES SWITCHES LINKS
+		--topology switches|switches:2: '1' is a word too many; the line is: the switches that the first line counts
+		--topology twice|twice:2: switch 2 is named twice
+		--topology link|link:3: '0' is a word too many; the line is: NODE NODE RATE DELAY ERRORS
+		--topology links|links:4: the file has a line after the links that its first line counts
 		--flows self|self:2: the flow's source is its destination
 		--flows priority|priority:2: '9' is not a priority, a whole number below 8
 		--routes routes|routes:1: 'over' is not 'via'
@@ -279,4 +321,40 @@ alone() {
 		sleep 0.1
 	done
 	return 1
+}
+
+# differs CC WORDS...: the run of this algorithm states exactly these differences, in table and JSON.
+differs() {
+	local cc=$1 n
+	shift
+	n=$#
+	# shellcheck disable=SC2086 # words
+	fabric --topology star:3@100g --flows incast:2,64k --cc $cc
+	[ "$(value '.not_as_published | length')" -eq $n ] || { value .not_as_published; return 1; }
+	[ "$(grep -c '^Not as published: ' out.txt || true)" -eq $n ]
+	for words; do
+		value '.not_as_published[]' | grep -F -- "$words"
+		grep "^Not as published: " out.txt | grep -qF -- "$words"
+	done
+}
+
+@test "a published algorithm states what is not as published" {
+	frames="buffers, frames and acknowledgements are not the HPCC simulator's, --like ns3"
+	marks="dcqcn: marks are not the paper's, --ecn 5k:200k:1%@40g"
+	differs none
+	differs auto
+	differs dctcp
+	differs dcqcn "dcqcn: variant ccshim is ccshim's; paper, ns3rdma and mlx are published" "$marks" "$frames"
+	differs dcqcn:variant=paper "$marks" "$frames"
+	differs "dcqcn:variant=paper --ecn 5k:200k:1%@40g" "$frames"
+	differs dcqcn:variant=mlx "dcqcn: parameters of variant mlx are derived" \
+		"dcqcn: marks return as CNPs, at most one in 50 us" "$frames"
+	differs hpcc "hpcc: variant ccshim is ccshim's; paper and ns3 are published" "$frames"
+	differs hpcc:variant=ns3 "hpcc: parameters of variant ns3 are derived" "$frames"
+	differs timely "timely: variant scaled is ccshim's" "$frames"
+	differs hpcc:variant=ns3,min_rate=1g "$frames"
+	differs "hpcc:variant=ns3,min_rate=1g --like ns3"
+	differs "timely:variant=ns3,min_rate=1g --like ns3"
+	differs "dcqcn:variant=mlx,min_rate=1g --like ns3"
+	differs "none --priority-cc 3=timely" "timely: variant scaled is ccshim's" "$frames"
 }

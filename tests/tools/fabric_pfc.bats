@@ -68,3 +68,23 @@ port() {
 	[ "$(cat drops.off)" -gt 100 ]
 	[ "$(cat drops.on)" = 0 ]
 }
+
+@test "small cells: no lossless packet is dropped, with frames a byte longer than cells" {
+	for words in "--cell 84 --mtu 64" "--cell 63 --mtu 64" "--cell 96 --mtu 115" "--cell 48 --mtu 4096"; do
+		# shellcheck disable=SC2086 # words
+		fabric --topology star:17@100g --flows incast:16,1m --buffer 8m $words
+		[ "$(value '[.packets.dropped_no_buffer_ingress, .packets.pauses > 0]' | jq -c)" = '[0,true]' ] ||
+			{ echo "$words"; value .packets; return 1; }
+	done
+}
+
+@test "two lossless priorities at once: neither loses a packet, a third does" {
+	fabric --topology star:17@100g --flows 3=incast:16,1m+4=incast:16,1m+2=incast:16,1m --buffer 8m \
+		--lossless 3,4 --queue-alpha 1/8 --queue 2:1 --queue 3:1 --queue 4:1
+	[ "$(value '[.ports[].priorities[] | select(.priority == 3 or .priority == 4) | .drops] | add')" = 0 ]
+	[ "$(value '[.ports[].priorities[] | select(.priority == 2) | .drops] | add > 0')" = true ]
+	for list in 3, 8 a 3-4 '' '3 4'; do
+		run "$ccfabric" run --lossless "$list"
+		[ "$status" -eq 2 ] && [[ $output == *"--lossless: '$list' is not N[,N]..., priorities from 0 to 7"* ]]
+	done
+}

@@ -3,6 +3,7 @@
 tools_scripts = \
 	tests/tools/adapt.bats \
 	tests/tools/agent.bats \
+	tests/tools/build.bats \
 	tests/tools/ccbench.bats \
 	tests/tools/ccshimd.bats \
 	tests/tools/check.bats \
@@ -23,6 +24,7 @@ tools_scripts = \
 	tests/tools/fabric_scenarios.bats \
 	tests/tools/fabric_signals.bats \
 	tests/tools/fabric_tcp.bats \
+	tests/tools/fabric_tenants.bats \
 	tests/tools/grid.bats \
 	tests/tools/info.bats \
 	tests/tools/plan.bats \
@@ -31,6 +33,7 @@ tools_scripts = \
 	tests/tools/hardening.bats \
 	tests/tools/plugin.bats \
 	tests/tools/replay.bats \
+	tests/tools/impair.bats \
 	tests/tools/run.bats \
 	tests/tools/schemas.bats \
 	tests/tools/terminal.bats \
@@ -41,7 +44,7 @@ EXTRA_DIST += $(tools_scripts) \
 	tests/tools/schema.py \
 	tests/tools/terminal.bash \
 	tests/tools/tools.bash \
-	tests/data/kubernetes.schema.json
+	tests/data/doctor-counters tests/data/kubernetes.schema.json
 if HAVE_BATS
 TESTS += $(tools_scripts)
 endif

@@ -58,9 +58,7 @@ types() {
 	plan ecn --json
 	types .pmax_effective:number
 	plan deadlock --clos 4x2 --failures 2 --json
-	types .{cases,with_cycle}:number .{cycles,safe_order}:array .cycles[0].links:array
-	plan deadlock --transient --fail t0-a0 --json
-	types .safe_order:array .safe_order[0]:string
+	types .{cases,with_cycle}:number .cycles:array .cycles[0].links:array
 }
 
 @test "headroom: the two ports of UCloud's article" {
@@ -72,6 +70,45 @@ types() {
 	is '[.cells, .bytes]' '[98,25088]'
 	plan headroom
 	printed "This is the least; real switches get a margin."
+}
+
+@test "headroom: the worst frame fills small cells badly" {
+	# Frames of 64 to 9216 bytes; 96 bytes and 319 cells: 458.
+	for cell in 48 64 80 96 128 146 147 192 208 256 512; do
+		plan headroom --rate 100g --cable 40m --mtu 1500 --cell $cell --json
+		is .cells "$(awk -v cell=$cell 'BEGIN {
+			for (f = 64; f <= 9216; f++) {
+				r = int((f + cell - 1) / cell) / (8 * (f + 20))
+				worst = r > worst ? r : worst
+			}
+			cells = 214000 * worst - 1e-9
+			print int(cells) + (cells > int(cells)) }')"
+	done
+	plan headroom --rate 100g --cable 40m --cell 96 --json
+	is .cells 458
+}
+
+@test "headroom: the response time of 802.3 for each rate that has one" {
+	while read -r rate quanta; do
+		plan headroom --rate "$rate" --t0 standard --mtu 1 --json
+		is '[.standard_t0_ns, .total_ns - 1000] | map(. * 10 | round)' \
+			"$(jq -nc "[1, 1] | to_entries | map($quanta * 5120 / ${rate%g} + .key * 160 / ${rate%g} | round)")"
+	done <<- 'END'
+		10g 67
+		25g 80
+		40g 118
+		50g 147
+		100g 394
+		200g 453
+		400g 905
+		800g 905
+	END
+	plan headroom --rate 30g --json
+	is .standard_t0_ns null
+	plan buffer --ports 2x100g:10m --t0 standard --json
+	printf '%s\n' '3 1 2' 2 '0 2 100Gbps 500ns 0' '1 2 30Gbps 75ns 0' > topo
+	refused "$ccshim" plan headroom --all topo --t0 standard --json
+	said "--t0: 802.3 has no value for ports of 30 Gb/s; give a time"
 }
 
 @test "headroom: each link of a topology file" {
@@ -90,6 +127,7 @@ types() {
 		--rate 0|--rate: '0' is not a positive rate
 		--rate 100q|--rate: '100q' is not a positive rate
 		--rate inf|--rate: 'inf' is not
+		--rate 10GB/s|--rate: '10GB/s' is not a positive rate in bit/s
 		--rate 1e30|--rate: '1e30' is not in the range 1k to 100t
 		--mtu 1e30|--mtu: '1e30' is not in the range 1 to 1t
 		--cell 1e-30|--cell: '1e-30' is not in the range
@@ -305,12 +343,9 @@ trident=(--buffer 12000k --ports 32 --flight 22.4k --beta 8)
 	printed "... and 9 more"
 }
 
-@test "deadlock: while tables change, an aggregate that lost a link must be last" {
+@test "deadlock: while tables change, mixtures of old and new ones have cycles" {
 	plan deadlock --clos 4x4x2 --transient --fail t0-a0 --json
 	is '[.mixtures, .bad_mixtures]' '[128,62]'
-	is .safe_order '["t0","t1","t2","t3","c0","c1","a0"]'
-	plan deadlock --clos 4x4x2 --transient --fail t0-a0
-	printed "safe order of new tables: t0 t1 t2 t3 c0 c1; then a0"
 }
 
 @test "deadlock: switches fail, too" {
@@ -327,7 +362,7 @@ trident=(--buffer 12000k --ports 32 --flight 22.4k --beta 8)
 	plan deadlock --clos 2x2 --failures 2 --json
 	is '[.cases, .with_cycle]' "$want"
 	plan deadlock --topology topo --fail s2-s4 --transient
-	printed "safe order of new tables:"
+	printed "mixtures of tables"
 }
 
 @test "deadlock: wrong options are refused" {
@@ -397,6 +432,19 @@ trident=(--buffer 12000k --ports 32 --flight 22.4k --beta 8)
 	is 'all(.commands[]; startswith("tc "))' true
 }
 
+@test "qos: two lossless queues, as SONiC has" {
+	both=(--lossless 3,4 --weights 3:40,4:40,2:20 --inside 48:6,26:3,24:4 --edge 4791/48:6,4791/26:3,4791/24:4,4793/48:6)
+	plan qos "${both[@]}" --json
+	is .lossless '[3,4]'
+	plan qos "${both[@]}"
+	printed "Queue 3: weight 40, PFC and ECN"
+	printed "Queue 4: weight 40, PFC and ECN"
+	plan qos "${both[@]}" --format tc
+	printed "parent 2:4 handle 13: red"
+	printed "parent 2:5 handle 14: red"
+	printed "prio-pfc all:off 3:on 4:on"
+}
+
 @test "qos: wrong options are refused" {
 	while IFS='|' read -r words says; do
 		# shellcheck disable=SC2086 # words
@@ -410,6 +458,9 @@ trident=(--buffer 12000k --ports 32 --flight 22.4k --beta 8)
 		--edge 4791/64:6|--edge: '4791/64:6' in the list has the wrong form or a number that is too large
 		--edge 4791/48:6x|--edge: '4791/48:6x' in the list has the wrong form
 		--edge 4791/48:7|--weights: queue 7 is used, but has no weight
+		--lossless 8|--lossless: '8' is not a queue
+		--lossless 3,|--lossless: '3,' is not a queue
+		--lossless 3,4|--weights: queue 3 is used, but has no weight
 		--inside 48|--inside: '48' in the list has the wrong form
 		--weights 6:1|--weights: queue 6 has strict priority
 		--cap 25g|--cap: it is not below the port's rate

@@ -47,7 +47,6 @@ valid() { /usr/bin/python3 "$top_srcdir/tests/tools/schema.py" "$top_srcdir/docs
 @test "the report of a process, with each algorithm" {
 	needs_jsonschema
 	export RIG_KEEP=1 CCSHIM_REPORT=$PWD/report.json CCSHIM_LOG_LEVEL=error CCSHIM_AGENT=$PWD/none.sock
-	export CCSHIM_AGENT_THREAD=n
 	for cc in none timely swift copa dcqcn hpcc rcp fixed:rate=1g; do
 		CCSHIM_CC=$cc SLURM_JOB_ID=17 SLURM_PROCID=3 "$traffic" live
 		valid report report.json

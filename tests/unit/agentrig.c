@@ -118,13 +118,9 @@ int rig_setup(void **state)
 int rig_teardown(void **state)
 {
 	struct rig *r = *state;
-	char lock[128];
 
-	for (int i = 0; i < RIG_HOSTS; i++) {
+	for (int i = 0; i < RIG_HOSTS; i++)
 		rig_stop(r, i);
-		snprintf(lock, sizeof(lock), "%s.lock", r->socket[i]);
-		unlink(lock);
-	}
 	close(r->fence);
 	rmdir(r->dir);
 	free(r);

@@ -9,8 +9,8 @@
 static const struct ccs_cc_path path40g = { .line_rate = 40e9, .base_rtt_us = 20,
 					    .segment = 32768, .flows = 1 };
 
-static const char *const variants[] = { "ccshim", "paper", "ns3rdma", "mlx" };
-enum { CCSHIM, PAPER, NS3, MLX };
+static const char *const variants[] = { "ccshim", "paper", "mlx" };
+enum { CCSHIM, PAPER, MLX };
 
 /* Call in the order of a caller: what is due first comes first. */
 static inline void cnp(struct ccs_cc *cc, double now_us)

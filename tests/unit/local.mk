@@ -35,9 +35,9 @@ unit_programs = \
 	tests/unit/test_agent_inbound \
 	tests/unit/test_agent_limits \
 	tests/unit/test_agent_peers \
-	tests/unit/test_agent_place \
 	tests/unit/test_agent_relay \
 	tests/unit/test_agent_telemetry \
+	tests/unit/test_agent_tenants \
 	tests/unit/test_auth \
 	tests/unit/test_base_rtt \
 	tests/unit/test_bench_curve \
@@ -95,6 +95,7 @@ unit_programs = \
 	tests/unit/test_send_queue \
 	tests/unit/test_serve \
 	tests/unit/test_set_all \
+	tests/unit/test_shares \
 	tests/unit/test_shm_path \
 	tests/unit/test_signal_wire \
 	tests/unit/test_signalling \
@@ -104,6 +105,7 @@ unit_programs = \
 	tests/unit/test_swift \
 	tests/unit/test_switch \
 	tests/unit/test_task_policy \
+	tests/unit/test_tenant \
 	tests/unit/test_thread \
 	tests/unit/test_thresholds \
 	tests/unit/test_timely \

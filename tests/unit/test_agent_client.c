@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,14 +22,6 @@
 #include "feedback/agent_client.h"
 
 static char path[100];
-
-static void setup_for(const char *where, int (*serve)(const char *))
-{
-	struct ccs_agent_client_config config = { .serve = serve };
-
-	snprintf(config.path, sizeof(config.path), "%s", where);
-	ccs_agent_client_setup(&config);
-}
 
 static struct ccs_slot *attach(uint32_t qpn)
 {
@@ -229,113 +220,6 @@ static void flows_that_come_and_go_while_agents_do(void)
 	assert_int_equal(agent_counts().wrong, 0);
 }
 
-static unsigned served;
-
-static int serve(const char *where)
-{
-	assert_string_equal(where, path);
-	if (__atomic_add_fetch(&served, 1, __ATOMIC_RELAXED) == 1)
-		return EADDRINUSE; /* another agent bound the socket first, and ended */
-	agent_start(where, (struct agent_config){ 0 });
-	return 0;
-}
-
-/* The fallback does not run while the process starts its agent: the status is WAITING. */
-static void a_process_that_is_its_own_agent(void)
-{
-	struct ccs_slot *s;
-
-	setup_for(path, serve);
-	s = attach(5);
-	assert_non_null(s);
-	for (; atomic_load(&s->status) != CCS_FEEDBACK_OK; nap())
-		assert_int_equal(atomic_load(&s->status), CCS_FEEDBACK_WAITING);
-	assert_int_equal(__atomic_load_n(&served, __ATOMIC_RELAXED), 2);
-}
-
-static int serve_slowly(const char *where)
-{
-	usleep(1100000);                         /* longer than an answer may take */
-	agent_start(where, (struct agent_config){ .late_ms = 50 });
-	return 0;
-}
-
-static void one_that_takes_long_to_be_it(void)
-{
-	setup_for(path, serve_slowly);
-	wait_verdict(attach(5), CCS_FEEDBACK_OK);
-	assert_int_equal(agent_counts().hellos, 1);
-}
-
-static int serve_not(const char *where)
-{
-	(void)where;
-	__atomic_add_fetch(&served, 1, __ATOMIC_RELAXED);
-	return EPERM;
-}
-
-static void a_client_that_is_refused_requests_once(void)
-{
-	struct ccs_slot *s;
-
-	setup_for(path, serve_not);
-	s = attach(5);
-	wait_verdict(s, CCS_FEEDBACK_NO_AGENT);
-	agent_start(path, (struct agent_config){ 0 });
-	wait_verdict(s, CCS_FEEDBACK_OK);
-	agent_stop();
-	wait_verdict(s, CCS_FEEDBACK_NO_AGENT);
-	assert_int_equal(__atomic_load_n(&served, __ATOMIC_RELAXED), 1);
-}
-
-static int serve_next(const char *where)
-{
-	__atomic_add_fetch(&served, 1, __ATOMIC_RELAXED);
-	agent_start(where, (struct agent_config){ 0 });
-	return 0;
-}
-
-static void a_process_takes_the_place_of_another_ones_thread(void)
-{
-	struct ccs_slot *s;
-
-	agent_start(path, (struct agent_config){ 0 });
-	setup_for(path, serve_next);
-	s = attach(5);
-	wait_verdict(s, CCS_FEEDBACK_OK);
-	agent_stop();
-	wait_for(__atomic_load_n(&served, __ATOMIC_RELAXED) == 1);
-	wait_verdict(s, CCS_FEEDBACK_OK);
-}
-
-static unsigned connections;             /* that the client tried to make */
-
-/* Replaces libc's. */
-int connect(int fd, __CONST_SOCKADDR_ARG address, socklen_t len)
-{
-	__atomic_add_fetch(&connections, 1, __ATOMIC_RELAXED);
-	return (int)syscall(SYS_connect, fd, address.__sockaddr__, len);
-}
-
-static void no_process_takes_the_place_of_ccshimd(void)
-{
-	struct ccs_slot *s;
-	unsigned before;
-
-	agent_start(path, (struct agent_config){ .daemon = true });
-	setup_for(path, serve_next);
-	s = attach(5);
-	wait_verdict(s, CCS_FEEDBACK_OK);
-	agent_stop();
-	before = __atomic_load_n(&connections, __ATOMIC_RELAXED);
-	wait_verdict(s, CCS_FEEDBACK_NO_AGENT);
-	/* When it tries again, the first attempt has not made it the agent. */
-	wait_for(__atomic_load_n(&connections, __ATOMIC_RELAXED) - before >= 2);
-	assert_int_equal(__atomic_load_n(&served, __ATOMIC_RELAXED), 0);
-	agent_start(path, (struct agent_config){ .daemon = true });
-	wait_verdict(s, CCS_FEEDBACK_OK);
-}
-
 #ifndef __SANITIZE_THREAD__ /* see hide_descriptors() */
 static unsigned descriptors(void)
 {
@@ -426,11 +310,6 @@ static const struct { const char *name; void (*run)(void); } cases[] = {
 	CASE(an_agent_that_talks_nonsense),
 	CASE(ten_thousand_flows),
 	CASE(flows_that_come_and_go_while_agents_do),
-	CASE(a_process_that_is_its_own_agent),
-	CASE(one_that_takes_long_to_be_it),
-	CASE(a_client_that_is_refused_requests_once),
-	CASE(a_process_takes_the_place_of_another_ones_thread),
-	CASE(no_process_takes_the_place_of_ccshimd),
 #ifndef __SANITIZE_THREAD__
 	CASE(descriptors_are_not_the_applications),
 #endif
@@ -460,7 +339,7 @@ static void run_chosen(void **state)
 
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/agent.sock", dir);
-	setup_for(path, NULL);
+	ccs_agent_client_setup(path);
 	chosen();
 	ccs_agent_client_finish();
 	unlink(path);

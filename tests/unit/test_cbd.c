@@ -142,7 +142,7 @@ static unsigned mix(struct clos *k, bool *good, unsigned *changed, unsigned *cha
 
 static void an_aggregate_must_change_last(void **state)
 {
-	unsigned changed[16], changes = 0, group[16];
+	unsigned changed[16], changes = 0;
 	bool good[1 << 10];
 	struct clos k;
 
@@ -152,24 +152,7 @@ static void an_aggregate_must_change_last(void **state)
 	assert_int_equal(changed[4], 4);
 	for (unsigned m = 0; m < 1u << changes; m++) /* all but t0 and a0 have changed, or a0 has not */
 		assert_true(good[m] == (!(m & 1u << 4) || (m | 1u) == (1u << changes) - 1));
-	assert_int_equal(ccs_cbd_safe_order(good, changes, group), 2);
-	for (unsigned i = 0; i < changes; i++)
-		assert_int_equal(group[i], i == 4);
 	ccs_cbd_free(k.cbd);
-}
-
-/* 0 needs 1 before it, 1 needs 2: only 2, 1, 0 is safe. */
-static void an_order_without_groups_is_found(void **state)
-{
-	bool good[8] = { false };
-	unsigned group[3];
-
-	good[0] = good[4] = good[6] = good[7] = true;
-	assert_int_equal(ccs_cbd_safe_order(good, 3, group), 3);
-	assert_int_equal(group[2], 0);
-	assert_int_equal(group[0], 2);
-	good[6] = false;
-	assert_int_equal(ccs_cbd_safe_order(good, 3, group), 0);
 }
 
 static void too_many_ports_are_refused(void **state)
@@ -189,7 +172,6 @@ int main(void)
 		cmocka_unit_test(published_claims_hold),
 		cmocka_unit_test(each_link_of_a_cycle_begins_where_the_last_one_ends),
 		cmocka_unit_test(an_aggregate_must_change_last),
-		cmocka_unit_test(an_order_without_groups_is_found),
 		cmocka_unit_test(too_many_ports_are_refused),
 	};
 

@@ -209,11 +209,11 @@ static struct fab_conf lossless(const struct topology *t, struct fab_routes *r,
 	fab_routes_compute(r, t, NULL);
 	return (struct fab_conf){
 		.topology = t, .routes = r, .flows = f, .spec = none,
-		.wire = { .payload = 1024, .header = 82, .ack = 86, .cnp = 98, .pause = 84,
+		.wire = { .payload = 1024, .header = 82, .ack = 86, .cnp = 98, .pause = 84, .gap = CCS_FRAME_GAP,
 			  .tx_unit = 1, .queue_unit = 1 },
 		.buffer = { .bytes = 16e6, .cell = 256, .pfc = true, .alpha = 0.125, .guarantee = 9216,
 			    .headroom = NAN, .headroom_us = NAN, .hysteresis = 3072, .t0_us = 1.5 },
-		.lossless = 3, .ack_priority = 6, .cnp_priority = 6, .ttl = FAB_TTL, .seed = 1,
+		.lossless = 1u << 3, .ack_priority = 6, .cnp_priority = 6, .ttl = FAB_TTL, .seed = 1,
 		.end = UINT64_MAX,
 	};
 }
@@ -320,6 +320,114 @@ static void no_lossless_packet_is_dropped_with_the_computed_headroom(void **stat
 	}
 }
 
+/* Frames that fill the cells badly, the smallest, and full packets, which all delay PAUSE frames. */
+static uint64_t message_of(struct rng *random, const struct fab_conf *c)
+{
+	const double cell = c->buffer.cell, stored = c->wire.header - CCS_FRAME_GAP;
+	const double cells = ceil(fmax(64, stored + 1) / cell) + (double)(rng_next(random) % 2);
+	const double payload = fmax(cells * cell + 1 - stored, 2);
+
+	switch (rng_next(random) % 3) {
+	case 0: return 2;
+	case 1: return c->wire.payload;
+	default: return payload < c->wire.payload ? (uint64_t)payload : c->wire.payload;
+	}
+}
+
+/* Two hosts exchange data beside incasts, so PAUSE frames wait for frames. */
+static void add_flows(struct rng *random, const struct fab_conf *c, unsigned hosts, uint64_t size,
+		      struct fab_flows *flows)
+{
+	for (unsigned i = 1; i < hosts; i++)
+		for (unsigned k = 0; k < 4; k++) {
+			const unsigned q = c->lossless >> 4 & k ? 4 : 3;
+
+			fab_flows_add(flows, (struct fab_flow_spec){
+				.src = i, .dst = 0, .priority = q, .port = k, .size = size,
+				.message = message_of(random, c), .start = rng_next(random) % 1000000 });
+			fab_flows_add(flows, (struct fab_flow_spec){
+				.src = 0, .dst = i, .priority = q, .port = k, .size = size,
+				.message = message_of(random, c), .start = rng_next(random) % 1000000 });
+		}
+	fab_flows_sort(flows);
+}
+
+struct headroom_case {
+	double gbps, metres, cell, mtu;
+	unsigned classes, hosts;
+	double slow;             /* the receiver's link is slower by this factor */
+};
+
+static struct headroom_case draw_case(struct rng *random)
+{
+	static const double gbps[] = { 10, 25, 40, 50, 100, 200, 400, 800 };
+	static const double mtus[] = { 256, 512, 1024, 2048, 4096, 9000 };
+
+	return (struct headroom_case){
+		.gbps = gbps[rng_next(random) % 8], .metres = (double)(rng_next(random) % 300),
+		.cell = 48 + (double)(rng_next(random) % 465), .mtu = mtus[rng_next(random) % 6],
+		.classes = 1 + (unsigned)(rng_next(random) % 2),
+		.hosts = 2 + (unsigned)(rng_next(random) % 4),
+		.slow = 1 + (double)(rng_next(random) % 30),
+	};
+}
+
+/* The buffer is hardly larger than its headroom, so senders are paused soon. */
+static void run_case(struct rng *random, const struct headroom_case *k, struct fab_result *result)
+{
+	const struct ccs_cc_spec none = ccs_cc_default_spec(&ccs_cc_none);
+	const double cable_us = ccs_headroom_cable_us(k->metres, 2e8);
+	const struct ccs_headroom h = {
+		.rate_bps = k->gbps * 1e9, .cable_us = cable_us, .t0_us = 2, .mtu_bytes = 2 * k->mtu,
+		.slot_bits = 672, .cell_bytes = k->cell,
+	};
+	const double headroom = (double)ccs_headroom_need(&h).bytes + 20000;
+	struct fab_flows flows = { 0 };
+	struct fab_routes routes;
+	struct fab_conf conf;
+	struct topology t;
+	char text[32];
+
+	snprintf(text, sizeof(text), "star:%u@%.0fg", k->hosts, k->gbps);
+	generate(&t, text);
+	for (unsigned i = 0; i < t.links; i++)
+		t.link[i].delay_us = cable_us;
+	t.link[0].rate_bps /= k->slow;
+	conf = lossless(&t, &routes, &flows, &none);
+	conf.lossless = k->classes == 2 ? 1u << 3 | 1u << 4 : 1u << 3;
+	conf.wire.payload = (uint32_t)k->mtu;
+	conf.buffer.cell = k->cell;
+	conf.buffer.guarantee = 1000;
+	conf.buffer.bytes = k->hosts * k->classes * headroom + 100000;
+	conf.end = (uint64_t)(100 * headroom * 8e3 / k->gbps);
+	add_flows(random, &conf, k->hosts, (uint64_t)(6 * headroom), &flows);
+	run(&conf, result);
+	fab_flows_free(&flows);
+	fab_routes_free(&routes);
+	topology_free(&t);
+}
+
+static void no_cell_mtu_rate_or_cable_makes_the_computed_headroom_too_small(void **state)
+{
+	struct rng random = rng_of(seed_of_run(), 6);
+	unsigned paused = 0;
+
+	for (unsigned i = 0; i < 100; i++) {
+		const struct headroom_case k = draw_case(&random);
+		struct fab_result result;
+
+		run_case(&random, &k, &result);
+		if (result.drops.lossless)
+			fail_msg("seed %llu, case %u: %g Gb/s (1/%g), %g m, cell %g, MTU %g, %u classes, %u hosts: "
+				 "%llu dropped", (unsigned long long)seed_of_run(), i, k.gbps, k.slow, k.metres,
+				 k.cell, k.mtu, k.classes, k.hosts, (unsigned long long)result.drops.lossless);
+		paused += result.pauses > 0;
+		fab_result_free(&result);
+	}
+	if (paused < 50)
+		fail_msg("seed %llu: only %u of 100 cases had PAUSE frames", (unsigned long long)seed_of_run(), paused);
+}
+
 /* -- delays ---------------------------------------------------------------------------------- */
 
 static int by_ns(const void *a, const void *b)
@@ -363,6 +471,7 @@ int main(void)
 		cmocka_unit_test(a_host_with_two_links_is_no_switch),
 		cmocka_unit_test(computed_headroom_loses_nothing_and_a_cell_less_does),
 		cmocka_unit_test(no_lossless_packet_is_dropped_with_the_computed_headroom),
+		cmocka_unit_test(no_cell_mtu_rate_or_cable_makes_the_computed_headroom_too_small),
 	};
 
 	printf("# CCS_SEED=%llu\n", (unsigned long long)seed_of_run());

@@ -63,10 +63,9 @@ struct ref {
 	long long alpha_at, rate_at, dec_at;     /* LLONG_MAX: off */
 	int t, bc;
 	double sent;                             /* since the byte counter's last expiry */
-	double limit;                            /* count at which it expires */
 	const char *stage;
 	bool had_cnp, flag_alpha, flag_dec;
-	bool fr, ai_seen, hai_seen, floored, ceiled, eighth, kept; /* counts of what has happened */
+	bool fr, ai_seen, hai_seen, floored, ceiled, kept; /* counts of what has happened */
 };
 
 #define OFF INT64_MAX
@@ -114,65 +113,6 @@ static void ref_paper_increase(struct ref *r)
 		ref_raise_target(r, r->ai);
 	}
 	ref_halve(r);
-}
-
-static void ref_ns3_adjust(struct ref *r, const char *name, double by)
-{
-	if ((r->t == 1 || r->bc == 1) && r->rt > 10 * r->rc) {
-		r->eighth = true;
-		r->rt /= 8;
-	} else {
-		r->rt += by;
-	}
-	ref_enter(r, name);
-	ref_halve(r);
-}
-
-static void ref_ns3_hyper(struct ref *r)
-{
-	ref_ns3_adjust(r, "hai", r->hai * (least_of(r) - r->f + 1));
-}
-
-static void ref_ns3_select(struct ref *r)
-{
-	if (least_of(r) < r->f)
-		ref_ns3_adjust(r, "ai", r->ai);
-	else
-		ref_ns3_hyper(r);
-}
-
-static void ref_ns3_time(struct ref *r)
-{
-	const bool hyper = strcmp(r->stage, "hai") == 0;
-
-	r->t++;
-	r->rate_at += hyper ? r->t_ns / 2 : r->t_ns;
-	if (hyper)
-		ref_ns3_hyper(r);
-	else if (strcmp(r->stage, "fr") == 0 && r->t < r->f)
-		ref_ns3_adjust(r, "fr", 0);
-	else
-		ref_ns3_select(r);
-}
-
-static void ref_ns3_packet(struct ref *r, double n)
-{
-	r->sent += n;
-	if (r->sent <= r->limit)
-		return;
-	r->sent = 0;
-	r->limit = r->bytes;
-	r->bc++;
-	if (strcmp(r->stage, "hai") == 0) {
-		r->limit = r->bytes / 2;
-		ref_ns3_hyper(r);
-	} else if (strcmp(r->stage, "ai") == 0) {
-		ref_ns3_adjust(r, "ai", r->ai);
-	} else if (r->bc < r->f) {
-		ref_ns3_adjust(r, "fr", 0);
-	} else {
-		ref_ns3_select(r);
-	}
 }
 
 static void ref_mlx_increase(struct ref *r)
@@ -238,20 +178,13 @@ static void ref_cnp(struct ref *r, long long now)
 		ref_mlx_cnp(r, now);
 		return;
 	}
-	if (r->clamp || r->bc > 0 || (r->variant != NS3 && r->t > 0)) {
+	if (r->clamp || r->bc > 0 || r->t > 0)
 		r->rt = r->rc;
-		r->sent = 0;
-		r->limit = r->bytes;
-	} else {
+	else
 		r->kept |= r->rt > r->rc;
-		if (r->variant != NS3)
-			r->sent = 0;
-	}
-	if (r->variant == NS3)
-		r->alpha = congested;
+	r->sent = 0;
 	ref_cut(r);
-	if (r->variant != NS3)
-		r->alpha = congested;
+	r->alpha = congested;
 	r->alpha_at = now + r->k_ns;
 	r->rate_at = now + r->t_ns;
 }
@@ -270,10 +203,6 @@ static void ref_send(struct ref *r, long long now, double n)
 	ref_start(r, now);
 	if (r->variant == MLX || strcmp(r->stage, "idle") == 0)
 		return;
-	if (r->variant == NS3) {
-		ref_ns3_packet(r, n);
-		return;
-	}
 	for (r->sent += n; r->sent >= r->bytes; r->sent -= r->bytes) {
 		r->bc++;
 		ref_paper_increase(r);
@@ -298,8 +227,6 @@ static void ref_timer(struct ref *r)
 		r->alpha_at += r->k_ns;
 	} else if (r->rate_at == now && r->variant == MLX) {
 		ref_mlx_increase(r);
-	} else if (r->rate_at == now && r->variant == NS3) {
-		ref_ns3_time(r);
 	} else if (r->rate_at == now) {
 		r->t++;
 		r->rate_at += r->t_ns;
@@ -318,7 +245,7 @@ static struct ref begin(struct ccs_cc *cc, unsigned variant, bool clamp)
 	const double init = 40e9 / (double)(1 + seed_below(2) * seed_below(30));
 	const double g = seed_below(2) ? 1.0 / 256 : 1.0 / 16;
 	const double bytes = counters[seed_below(3)];
-	const double hai = (seed_below(2) ? 1 : 20) * (double[]){ 400e6, 400e6, 200e6, 80e6 }[variant];
+	const double hai = (seed_below(2) ? 1 : 20) * (double[]){ 400e6, 400e6, 80e6 }[variant];
 	char more[256];
 
 	snprintf(more, sizeof(more), ",g=%.17g,byte_counter=%.17g,init_rate=%.17g,rate_hai=%.17g,"
@@ -327,12 +254,12 @@ static struct ref begin(struct ccs_cc *cc, unsigned variant, bool clamp)
 	return (struct ref){
 		.variant = (int)variant, .line = 40e9, .g = g, .clamp = clamp,
 		.ai = variant == MLX ? 8e6 : 40e6, .f = variant == MLX ? 1 : 5,
-		.hai = hai, .min = (double[]){ 4e6, 4e6, 100e6, 160e6 }[variant],
+		.hai = hai, .min = (double[]){ 4e6, 4e6, 160e6 }[variant],
 		.k_ns = variant == MLX ? 1000 : 55000, .dec_ns = 4000,
-		.t_ns = (long long[]){ 55000, 55000, 60000, 300000 }[variant],
-		.rc = init, .rt = init, .alpha = variant == NS3 ? 0.5 : 1,
+		.t_ns = (long long[]){ 55000, 55000, 300000 }[variant],
+		.rc = init, .rt = init, .alpha = 1,
 		.alpha_at = OFF, .rate_at = OFF, .dec_at = OFF,
-		.bytes = bytes, .limit = bytes, .stage = "idle",
+		.bytes = bytes, .stage = "idle",
 	};
 }
 
@@ -407,7 +334,7 @@ static void random_walk(unsigned variant, bool clamp, struct ref *seen)
 	}
 	seen->fr |= r.fr, seen->ai_seen |= r.ai_seen, seen->hai_seen |= r.hai_seen;
 	seen->floored |= r.floored, seen->ceiled |= r.ceiled;
-	seen->eighth |= r.eighth, seen->kept |= r.kept;
+	seen->kept |= r.kept;
 }
 
 static void random_walks_equal_the_reference(void **state)
@@ -422,7 +349,6 @@ static void random_walks_equal_the_reference(void **state)
 			assert_true(seen.fr && seen.ai_seen && seen.hai_seen);
 			assert_true(seen.floored && seen.ceiled);
 			assert_true(seen.kept == !clamp);
-			assert_true(seen.eighth == (variant == NS3 && !clamp));
 		}
 }
 

@@ -34,7 +34,7 @@ static struct fab_conf conf_of(const struct bottleneck *p)
 		.buffer = { .bytes = p->buffer > 0 ? p->buffer * FRAME : INFINITY, .cell = 1,
 			    .alpha = 1000, .headroom = NAN, .headroom_us = NAN },
 		.marking = { .red = { p->mark * FRAME, p->mark * FRAME, p->mark > 0 } },
-		.lossless = 3, .ack_priority = 6, .cnp_priority = 6, .ttl = FAB_TTL, .seed = 1,
+		.lossless = 1u << 3, .ack_priority = 6, .cnp_priority = 6, .ttl = FAB_TTL, .seed = 1,
 	};
 }
 

@@ -176,7 +176,7 @@ static void open_agent(unsigned host)
 	a->config.now = model_time;
 	a->config.auth = &auth;
 	a->epoll = a->stop.fd = a->netlink.fd = -1;
-	a->listener.source.fd = a->listener.lock = a->refused.fd = -1;
+	a->listener.source.fd = a->refused.fd = -1;
 	a->client = calloc(CCS_AGENT_CLIENTS, sizeof(*a->client));
 	a->user = calloc(CCS_AGENT_USERS, sizeof(*a->user));
 	for (unsigned i = 0; i < CCS_AGENT_CLIENTS; i++)
@@ -338,7 +338,8 @@ static void slow(void)
 	if (now.slowing++ % 2 == 0)
 		ccs_send_cnp(agent[NP], peer_of(NP), QPN, 1);
 	else
-		ccs_send_advice(agent[NP], peer_of(NP), 1000000, 1);
+		ccs_send_advice(agent[NP], peer_of(NP), &(struct ccs_wire_advice){ 1000000, 1 },
+				&(struct ccs_tenant_list){ 0 });
 }
 
 /* A HELLO without the right echo gets an answer each time: one by each incarnation is enough. */

@@ -56,6 +56,24 @@ static void a_longer_cable_and_a_faster_port_never_need_less(void **state)
 	}
 }
 
+/* All frames of the network, instead of the two that are worst. */
+static void no_frame_fills_more_cells_per_bit(void **state)
+{
+	seed_start("headroom");
+	for (int i = 0; i < 300; i++) {
+		struct ccs_headroom h = port(100e9, 100);
+		double worst = 0;
+
+		h.cell_bytes = 1 + (double)seed_below(i % 2 ? 600 : 40);
+		h.mtu_bytes = 64 + (double)seed_below(9200);
+		for (double f = 64; f <= h.mtu_bytes; f++)
+			worst = fmax(worst, ceil(f / h.cell_bytes) / (8 * (f + 20)));
+		if (ccs_headroom_cells(&h, 1e6) != ceil(1e6 * worst - 1e-9))
+			fail_msg("cell %g, MTU %g: %g cells, not %g", h.cell_bytes, h.mtu_bytes,
+				 ccs_headroom_cells(&h, 1e6), ceil(1e6 * worst - 1e-9));
+	}
+}
+
 /* A published headroom. */
 struct row {
 	double cells, rate_bps, cable_us;
@@ -126,6 +144,7 @@ int main(void)
 		cmocka_unit_test(both_published_ports_have_their_cells),
 		cmocka_unit_test(the_terms_add_up_to_the_time),
 		cmocka_unit_test(a_longer_cable_and_a_faster_port_never_need_less),
+		cmocka_unit_test(no_frame_fills_more_cells_per_bit),
 		cmocka_unit_test(no_constant_explains_both_published_values),
 		cmocka_unit_test(a_frame_at_each_end_explains_both_published_values),
 	};

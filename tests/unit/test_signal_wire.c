@@ -286,6 +286,39 @@ static void each_bit_of_the_preamble_counts(void **state)
 	}
 }
 
+static void tenants_follow_the_body(void **state)
+{
+	static const uint8_t types[] = {
+		CCS_WIRE_HELLO, CCS_WIRE_HELLO_ACK, CCS_WIRE_ECHO, CCS_WIRE_ADVICE,
+	};
+
+	for (size_t i = 0; i < sizeof(types); i++) {
+		struct ccs_wire_message m = { .header = { .type = types[i], .incarnation = 1 } }, got;
+		uint8_t buf[CCS_WIRE_MAX + CCS_WIRE_TAG] = { 0 };
+		size_t plain, len;
+
+		if (types[i] == CCS_WIRE_ADVICE)
+			m.advice.advised = 1;
+		plain = ccs_wire_encode(&m, buf);
+		m.header.tenants = CCS_WIRE_TENANTS;
+		for (unsigned k = 0; k < CCS_WIRE_TENANTS; k++)
+			m.tenant[k] = types[i] == CCS_WIRE_HELLO
+				      ? (struct ccs_wire_tenant){ .tenant = ~0ull - k, .weight = 1 + k, .flows = 7 }
+				      : (struct ccs_wire_tenant){ .tenant = 5 + k, .advised = 10000000000 + k };
+		len = ccs_wire_encode(&m, buf);
+		assert_int_equal(len, plain + CCS_WIRE_TENANTS * CCS_WIRE_TENANT);
+		assert_int_equal(ccs_wire_decode(buf, len + CCS_WIRE_TAG, &got), CCS_WIRE_OK);
+		assert_int_equal(got.header.tenants, CCS_WIRE_TENANTS);
+		assert_memory_equal(got.tenant, m.tenant, sizeof(m.tenant));
+		assert_int_equal(ccs_wire_decode(buf, len - 1, &got), CCS_WIRE_GARBAGE);
+		buf[7] = CCS_WIRE_TENANTS + 1;
+		assert_int_equal(ccs_wire_decode(buf, sizeof(buf), &got), CCS_WIRE_GARBAGE);
+		m.tenant[3].advised = m.tenant[3].flows = 0;
+		len = ccs_wire_encode(&m, buf);
+		assert_int_equal(ccs_wire_decode(buf, len, &got), CCS_WIRE_GARBAGE);
+	}
+}
+
 static void other_versions_and_types_are_distinguished(void **state)
 {
 	uint8_t buf[sizeof(golden_cnp)];
@@ -311,6 +344,7 @@ int main(void)
 		cmocka_unit_test(records_are_checked),
 		cmocka_unit_test(what_is_cut_is_refused),
 		cmocka_unit_test(each_bit_of_the_preamble_counts),
+		cmocka_unit_test(tenants_follow_the_body),
 		cmocka_unit_test(other_versions_and_types_are_distinguished),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -187,7 +187,7 @@ static bool handle_message(struct client *c)
 		agent.counts.hellos++;
 		c->region = map_region(&msg);
 		agent.counts.wrong += !c->region;
-		send_result(c, agent.config.daemon ? CCS_IPC_DAEMON : 0,
+		send_result(c, 0,
 			    agent.config.refuses_hello);
 	} else if (c->region && m.type == CCS_IPC_ADD && n == sizeof(m.add)) {
 		add_flow(c, &m.add);
@@ -240,12 +240,6 @@ static void serve_once(void)
 
 static void *agent_main(void *arg)
 {
-	unsigned late_us;
-
-	pthread_mutex_lock(&agent.lock);
-	late_us = 1000 * agent.config.late_ms;
-	pthread_mutex_unlock(&agent.lock);
-	usleep(late_us);
 	pthread_mutex_lock(&agent.lock);
 	while (!agent.stop)
 		serve_once();

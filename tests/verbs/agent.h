@@ -13,9 +13,7 @@
 
 struct agent_config {
 	int refuses_hello, refuses_flows; /* an errno */
-	bool daemon;                     /* is ccshimd */
 	bool silent;                     /* receives, but does not reply */
-	unsigned late_ms;                /* delay of the first answer */
 	bool malformed;                    /* replies to ADD with a malformed message */
 	bool no_heartbeat;                       /* writes no heartbeat */
 	bool peer_silent;                     /* the peer's agent does not reply */

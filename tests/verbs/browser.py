@@ -7,6 +7,8 @@ usage: browser.py URL ACTION...
   drop=FILE      drop the file onto the page
   until=SCRIPT   wait until the expression is true
   print=SCRIPT   print the expression's value
+  mouse=SCRIPT   the expression's value is a list of [event, x, y, clicks]: Moved, Pressed, Released
+  width=PIXELS   give the window this width
   shot=FILE      write a picture of the whole page
 
 The status is 1 if an action fails, or if the page has logged an error.
@@ -105,6 +107,14 @@ class Browser:
         for kind in ("dragEnter", "dragOver", "drop"):
             self.call("Input.dispatchDragEvent", type=kind, x=200, y=200, data=data)
 
+    def mouse(self, script):
+        for kind, x, y, clicks in self.value(script):
+            self.call("Input.dispatchMouseEvent", type=f"mouse{kind}", x=x, y=y, button="left", buttons=int(kind != "Released"),
+                      clickCount=clicks)
+
+    def width(self, pixels):
+        self.call("Emulation.setDeviceMetricsOverride", width=int(pixels), height=800, deviceScaleFactor=1, mobile=False)
+
     def shot(self, name):
         import base64
         picture = self.call("Page.captureScreenshot", captureBeyondViewport=True)["data"]
@@ -117,7 +127,8 @@ def act(browser, action):
     if what == "print":
         print(browser.value(rest))
     else:
-        {"drop": browser.drop, "until": browser.until, "shot": browser.shot}[what](rest)
+        {"drop": browser.drop, "until": browser.until, "shot": browser.shot, "width": browser.width,
+         "mouse": browser.mouse}[what](rest)
 
 
 def main():

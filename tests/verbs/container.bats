@@ -229,26 +229,6 @@ seen() {
 	[ -e bound/999999999 ]
 }
 
-@test "a container does not become the agent of the host's network, unless told to" {
-	export CCSHIM_AGENT=$PWD/agent.sock CCSHIM_CC=dcqcn CCSHIM_LOG_LEVEL=info CCSHIM_AGENT_THREAD=auto
-	contain
-	why='cannot run in this process: (this process is in a container|ccshimd is installed)'
-	until grep -E "$why" stderr; do
-		echo 'write 1' >&8
-		answer done
-	done
-	[ ! -e agent.sock ]
-	exec 8>&-
-	wait "$holder"
-	rm in said && rmdir inner && mkfifo in said
-	export CCSHIM_AGENT_THREAD=y
-	contain
-	until [ -S agent.sock ]; do
-		echo 'write 1' >&8
-		answer done
-	done
-}
-
 @test "the ID of the container in control groups is shown" {
 	id=$(printf '%064d' 7)
 	group=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)

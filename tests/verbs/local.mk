@@ -3,7 +3,6 @@
 # with both preloaded (rig.c). tests/verbs/test_NAME.c is a program: add it to the list.
 if HAVE_CMOCKA
 verbs_programs = \
-	tests/verbs/test_agent_thread \
 	tests/verbs/test_alloc \
 	tests/verbs/test_cancel \
 	tests/verbs/test_clock \
@@ -16,6 +15,7 @@ verbs_programs = \
 	tests/verbs/test_feedback \
 	tests/verbs/test_fork \
 	tests/verbs/test_idle_shadow \
+	tests/verbs/test_impair \
 	tests/verbs/test_last_thread \
 	tests/verbs/test_life \
 	tests/verbs/test_limits \
@@ -82,7 +82,7 @@ verbs_scripts = \
 	tests/verbs/stat.bats \
 	tests/verbs/top.bats \
 	tests/verbs/trace.bats
-EXTRA_DIST += $(verbs_scripts) tests/verbs/browser.py tests/verbs/shown.bash
+EXTRA_DIST += $(verbs_scripts) tests/verbs/browser.py tests/verbs/readings.js tests/verbs/shown.bash
 if HAVE_BATS
 TESTS += $(verbs_scripts)
 endif

@@ -90,7 +90,7 @@ check_traffic() {
 }
 
 @test "bytes sent under the fallback are counted" {
-	CCSHIM_CC=hpcc CCSHIM_AGENT=$BATS_TEST_TMPDIR/none.sock CCSHIM_AGENT_THREAD=n traffic live
+	CCSHIM_CC=hpcc CCSHIM_AGENT=$BATS_TEST_TMPDIR/none.sock traffic live
 	check '.qps | all(.asked.cc == "hpcc" and .cc == .fallback.cc)'
 	check '[.qps[] | select(.sent_bytes > 0)] | length > 0 and
 		all(.fallback.sent_bytes == .sent_bytes)'

@@ -61,7 +61,6 @@ void rig_exec(char **argv, ...)
 	setenv("CCSHIM_CONFIG", "", 1);
 	/* the settings of this host must not apply */
 	setenv("CCSHIM_AGENT", "/nowhere/agent.sock", 0);
-	setenv("CCSHIM_AGENT_THREAD", "n", 0);
 	va_start(ap, argv);
 	while ((setting = va_arg(ap, const char *))) {
 		const size_t len = strcspn(setting, "=");
@@ -110,7 +109,7 @@ static void in_its_own_process(void **state)
 int rig_run_in(int argc, char **argv, const char *group, const struct rig_mode *modes,
 	       size_t nmodes, const struct CMUnitTest *tests, size_t n)
 {
-	struct CMUnitTest all[12];
+	struct CMUnitTest all[16];
 
 	for (size_t i = 0; i < nmodes && i < sizeof(all) / sizeof(*all); i++) {
 		const struct rig_mode *m = &modes[i];

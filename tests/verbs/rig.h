@@ -37,7 +37,7 @@ extern const struct rig_mode rig_modes[4];
  */
 int rig_run_modes(int argc, char **argv, const char *group, const struct CMUnitTest *tests,
 		  size_t n);
-/* As rig_run_modes(), in modes of the program, at most 12. */
+/* As rig_run_modes(), in modes of the program, at most 16. */
 int rig_run_in(int argc, char **argv, const char *group, const struct rig_mode *modes,
 	       size_t nmodes, const struct CMUnitTest *tests, size_t n);
 extern const struct rig_mode *rig_mode_now;

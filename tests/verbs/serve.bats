@@ -292,6 +292,23 @@ slow() {
 	[ "$(jq -c keys body)" = "$(jq -c keys status.json)" ]
 }
 
+@test "metrics require the token, unless --metrics gives them to all" {
+	begin
+	tell 'write 10'
+	serve
+	[ "$(get /metrics)" = 401 ]
+	[ "$(ask /metrics)" = 200 ]
+	[ "$(grep -c "^ccshim_qp_info{program=\"shown\",pid=\"$app\"" body)" -eq 2 ]
+	kill "$server"
+	wait "$server"
+	serve --metrics
+	[ "$(get /metrics)" = 200 ]
+	grep -P '^ccshim_process_completed_bytes_total\{program="shown",pid="\d+"\} 122880$' body
+	grep -i '^content-type: text/plain; version=0.0.4' headers
+	[ "$(get /flows.json)" = 401 ]
+	[ "$(get /metrics -H 'Host: metrics.example')" = 403 ]
+}
+
 @test "the page shows live flows, a trace, a recording and a report" {
 	export CCSHIM_TRACE=$PWD/trace.csv CCSHIM_REPORT=$PWD/report.json
 	begin
@@ -328,6 +345,88 @@ slow() {
 	browser drop=wrong.csv "until=document.getElementById('notes').textContent.startsWith('wrong.csv: it is not a trace')" \
 		"$(status_begins '0 flows')" "print=document.getElementById('notes').checkVisibility()" > stays
 	[ "$(cat stays)" = True ]
+}
+
+# After a script, wait for N readings more.
+readings() {
+	printf '%s\n' "print=void(until = readings + $1)" "until=readings >= until"
+}
+
+# The page with the readings of readings.js.
+thousand() {
+	local script
+	script=$(cat "$top_srcdir/tests/verbs/readings.js")
+	browser "$(status_begins '0 flows')" "print=$script" \
+		"$(status_begins '1000 flows')" "$@" > out || { cat out; return 1; }
+	sed -i 1d out
+}
+
+@test "among 1000 flows the busiest are drawn, each in a colour, and the sums count all" {
+	local key='[...document.querySelectorAll("#flows tbody tr")]'
+	serve
+	thousand "until=readings >= 12" \
+		"print=new Set($key.map((tr) => tr.style.getPropertyValue('--color'))).size" \
+		"print=$key.slice(0, 12).every((tr) => tr.children[5].textContent.match(/^(1\\b.* G|9.. M)b/))" \
+		"print=$key.length" "print=document.querySelector('#flows tfoot').textContent.includes('180 Gb/s')" \
+		"print=document.getElementById('all').click()" "print=$key.length" \
+		"print=(document.getElementById('by').value = 'process', document.getElementById('by').dispatchEvent(new Event('change')))" \
+		"print=$key.length" "print=$key.every((tr) => tr.children[2].textContent === '20')"
+	[ "$(paste -sd ' ' out)" = "13 True 50 True None 1000 True 50 True" ] || { cat out; return 1; }
+}
+
+@test "focus, selected text and the order of rows survive new readings" {
+	local row='document.querySelector("#flows tbody tr:nth-child(7)")'
+	serve
+	mapfile -t more < <(readings 3)
+	thousand "until=readings >= 12" \
+		"print=void($row.focus(), row = $row, key = row.dataset.key)" "${more[@]}" \
+		"print=document.activeElement === row && row === $row && row.dataset.key === key" \
+		"print=void getSelection().selectAllChildren($row.children[8])" "${more[@]}" \
+		"print=getSelection().toString().endsWith('us') && row === $row"
+	[ "$(grep -v None out | paste -sd ' ')" = "True True" ] || { cat out; return 1; }
+}
+
+@test "the keyboard chooses a flow, and a title sorts" {
+	local press='(key) => document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}))'
+	serve
+	thousand "print=void(press = $press, document.querySelector('#flows tr[tabindex=\"0\"]').focus(), press('ArrowDown'),
+			press('ArrowDown'), press('Enter'))" \
+		"print=[...document.querySelectorAll('#flows tr')].indexOf(document.querySelector('[aria-selected=true]'))" \
+		"print=document.querySelector('#charts .u-legend').querySelectorAll('.u-series').length" \
+		"print=void document.querySelectorAll('#flows th button')[2].click()" \
+		"print=document.querySelector('#flows tbody tr').children[2].textContent" \
+		"print=document.querySelectorAll('#flows th')[2].getAttribute('aria-sort')"
+	[ "$(grep -v None out | paste -sd ' ')" = "3 2 1099 descending" ] || { cat out; return 1; }
+}
+
+@test "a time that is dragged over is enlarged in all charts until a double click" {
+	local at='(box => (list) => list.map(([kind, x, n]) => [kind, box.x + x, box.y + 50, n]))(
+		document.querySelector("#charts .u-over").getBoundingClientRect())'
+	serve
+	thousand "until=readings >= 3" "mouse=($at)([['Moved', 300, 0], ['Pressed', 300, 1], ['Moved', 400, 0], ['Released', 400, 1]])" \
+		"until=!document.getElementById('whole').hidden" \
+		"mouse=($at)([['Pressed', 350, 1], ['Released', 350, 1], ['Pressed', 350, 2], ['Released', 350, 2]])" \
+		"until=document.getElementById('whole').hidden"
+}
+
+@test "the page fits a window of 375 pixels" {
+	serve
+	thousand width=375 "until=document.documentElement.scrollWidth <= 375"
+}
+
+@test "results of ccbench are shown" {
+	cat > bench.json <<-'END'
+		{"schema": 1, "scenario": "4:1 incast", "runs": [
+		 {"cc": "none", "goodput_bps": 6e7, "bin_s": 0.1, "drops": 21175, "victim_latency_us": {"p50": 9e3, "p99": 1e4, "max": 1e4},
+		  "queue_series_bytes": [1, 2, 3], "flows": [{"rate_bps": [1e7, 2e7]}, {"rate_bps": [3e7, 1e7]}]},
+		 {"cc": "auto", "goodput_bps": 1.9e8, "drops": 0}]}
+	END
+	serve
+	browser drop=bench.json "until=document.getElementById('status').textContent.startsWith('bench bench.json: 2 runs')" \
+		"print=document.querySelector('#flows tbody').innerText" "print=document.getElementById('notes').textContent" > out
+	grep -q '^none	2	60 Mb/s	.*	9 ms	10 ms	21175' out
+	grep -q '^auto	-	190 Mb/s	.*	0	' out
+	[ "$(tail -1 out)" = "4:1 incast" ]
 }
 
 @test "markup in a recording is shown as text" {

@@ -458,10 +458,10 @@ own_process() {
 	run ! grep "too many" why
 }
 
-# An application of user 65534 that creates many queue pairs.
+# A second application, which creates many queue pairs. [COMMAND...]: by which it is started
 begin_other() {
 	mkfifo in2 said2
-	setpriv --reuid 65534 --clear-groups "$top_builddir/tests/verbs/shown" < in2 > said2 2> stderr2 3>&- 7<&- 8>&- &
+	"$@" "$top_builddir/tests/verbs/shown" < in2 > said2 2> stderr2 3>&- 7<&- 8>&- &
 	other=$!
 	exec 5> in2 6< said2
 	local line
@@ -475,7 +475,7 @@ begin_other() {
 	mkdir -m 1777 pages
 	export CCSHIM_STATS_DIR=$PWD/pages
 	chmod 755 .
-	begin_other || skip "that user cannot execute the program"
+	begin_other setpriv --reuid 65534 --clear-groups || skip "that user cannot execute the program"
 	begin bash -c 'exec "$0" 5>&- 6<&-' # after the other, whose ID is lower
 	tell 'create 10'
 	$ccshim stat --prometheus --max-qps 30 > metrics 2> why || { cat why; false; }
@@ -486,9 +486,43 @@ begin_other() {
 	[ "$(grep -c "^ccshim_qp_info{program=\"shown\",pid=\"$other\"" metrics)" -le 18 ]
 }
 
+@test "metrics have the queue pairs that have completed most bytes" {
+	begin_other
+	begin bash -c 'exec "$0" 5>&- 6<&-' # its ID is higher
+	tell 'write 10'
+	$ccshim stat --prometheus --max-qps 1 > metrics 2> why || { cat why; false; }
+	exec 5>&- 6<&-
+	wait "$other"
+	grep "^ccshim_qp_info{program=\"shown\",pid=\"$app\"" metrics
+	[ "$(grep -c '^ccshim_qp_info{' metrics)" -eq 1 ]
+	grep '53 queue pairs are left out' why
+}
+
+@test "sums by process, peer, job and host count all queue pairs" {
+	SLURM_JOB_ID=4711 begin
+	tell 'write 10'
+	tell 'create 5'
+	for by in process peer job host; do
+		$ccshim stat -p "$app" --json --by "$by" > sums
+		jq -e '[.processes[].qps[] | .queue_pairs] | add == 7' sums
+		jq -e '[.processes[].qps[] | .bytes] | add == 122880' sums
+		jq -e '[.processes[].qps[] | .rtt_us.count] | add > 0' sums
+	done
+	$ccshim stat -p "$app" --by process > table
+	grep -E "^ +PID PROGRAM +JOB +QPS ALGORITHM" table
+	grep -E "^ +$app shown +4711 +7 " table
+	$ccshim stat -p "$app" --by job | grep -E '^ +shown +4711 +7 '
+	[ "$($ccshim stat -p "$app" --summary | wc -l)" -eq 2 ]
+	# Only the sender has data.
+	$ccshim stat -p "$app" --json --busy | jq -e '[.processes[].qps[] | .bytes] == [122880]'
+	$ccshim stat -p "$app" --busy --by process | grep -E "^ +$app shown +4711 +1 "
+	run -2 $ccshim stat --by qps
+	[[ $output == *"--by: 'qps' is no kind of sum; did you mean 'qp'?"* ]]
+}
+
 @test "invalid options are refused" {
 	for args in "-p x" "-p 0" "-i 0" "-i soon" "-n 0" "-d more" "--sort byte" "--max-qps -1" "more" \
-		"--openmetrics --baseline" "--prometheus --display deltas" "--json --prometheus" "--baseline --display deltas" "--no"; do
+		"--openmetrics --baseline" "--prometheus --display deltas" "--json --prometheus" "--prometheus --sort bytes" "--prometheus --by process" "--openmetrics --busy" "--prometheus --summary" "--baseline --display deltas" "--no"; do
 		run -2 $ccshim stat $args
 	done
 	run -2 $ccshim stat --sort byte
@@ -628,11 +662,12 @@ begin_other() {
 	[ ! -s "pages/ccshim-0/$file" ]
 }
 
-@test "the dashboard uses existing metrics only" {
+@test "the dashboard and the alerts use existing metrics only" {
 	begin
 	$ccshim stat -p "$app" --prometheus | sed -n 's/^# TYPE \([^ ]*\) .*/\1/p' > names
 	jq -r '.. | .expr? // empty' "$top_srcdir/tools/grafana/ccshim.json" > queries
-	[ "$(wc -l < queries)" -ge 5 ]
+	sed -n 's/^ *expr: //p' "$top_srcdir/tools/metrics/ccshim-alerts.yml" >> queries
+	[ "$(wc -l < queries)" -ge 15 ]
 	grep -oP '\bccshim_[a-z_]+' queries | sed 's/_seconds_\(bucket\|sum\|count\)$/_seconds/' |
 		sort -u > asked
 	grep -vxFf names asked && return 1

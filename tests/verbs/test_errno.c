@@ -281,7 +281,7 @@ int main(int argc, char **argv)
 		 * In this directory no agent can create its socket; as root it would, and leave
 		 * it there.
 		 */
-		{ "feedback", { "CCSHIM_CC=dcqcn", "CCSHIM_AGENT_THREAD=y",
+		{ "feedback", { "CCSHIM_CC=dcqcn",
 			       "CCSHIM_AGENT=/dev/null/agent.sock",
 			       "CCSHIM_TRACE=/nowhere/trace", "CCSHIM_STATS=n" } },
 	};

@@ -57,6 +57,6 @@ int main(int argc, char **argv)
 
 	(void)argc;
 	rig_exec(argv, "CCSHIM_CC=dcqcn", "CCSHIM_AGENT=/nonexistent/agent",
-		 "CCSHIM_AGENT_THREAD=n", "CCSHIM_LOG_LEVEL=error", NULL);
+		 "CCSHIM_LOG_LEVEL=error", NULL);
 	return cmocka_run_group_tests_name("numbers", tests, NULL, NULL);
 }

@@ -100,9 +100,9 @@ ended() {
 	begin
 	open_screen 24 80 -i 0.2
 	appears "^ *$app shown "
-	appears 'q quit  s sort  f filter  space pause$'
+	appears 'q quit  s sort  t sums  f filter  space pause  [?] help$'
 	tell 'create 40'
-	appears '\(more flows than lines\)$'
+	appears '[?] help  lines 1-20 of 42$'
 	press q
 	ended 0
 	[ "$(pages | awk 'length > 80' | wc -l)" -eq 0 ]
@@ -129,10 +129,60 @@ ended() {
 	appears '^2 flows, .*, by goodput$'
 	press ' '
 	appears ' PAUSED$'
-	appears 'space continue$'
+	appears 'space continue  [?] help$'
 	press ' '
 	press q
 	ended 0
+}
+
+@test "arrows scroll, and the line of keys says which flows are shown" {
+	begin
+	tell 'create 40'
+	open_screen 24 80 -i 0.2
+	appears 'lines 1-20 of 42$'
+	press '\033[B'
+	appears 'lines 2-21 of 42$'
+	press 'j'
+	appears 'lines 3-22 of 42$'
+	press '\033[6~'
+	appears 'lines 23-42 of 42$'
+	press '\033[6~\033[A'
+	appears 'lines 22-41 of 42$'
+	press '\033[H'
+	pages | tail -1 > /dev/null
+	press '\033[F'
+	press '\033[5~'
+	press '\033[A'
+	appears 'lines 2-21 of 42$'
+	press '?'
+	appears '^t  *next kind of line: queue pair, sums by process, peer, job, host$'
+	press q
+	ended 0
+}
+
+@test "flows are summed by process, peer, job and host" {
+	begin
+	tell 'create 5'
+	open_screen 24 80 -i 0.2
+	appears '^7 flows, '
+	press t
+	appears '^1 sum by process, '
+	appears "^ *$app shown  *7 "
+	press t
+	appears '^[12] sums? by peer, '
+	press t
+	appears '^1 sum by job, '
+	appears '^ *PID JOB '
+	press t
+	appears '^1 sum by host, '
+	press t
+	press q
+	ended 0
+	$ccshim top -i 0.05 --by process --json > json
+	jq -e ".by == \"process\" and .processes[0].pid == $app and .processes[0].qps[0].queue_pairs == 7" json
+	[ "$(wc -l < json)" -eq 1 ]
+	run -2 $ccshim top --by proces
+	[[ $output == *"--by: 'proces' is no kind of sum; did you mean 'process'?"* ]]
 }
 
 @test "the terminal is restored when top is interrupted or ended by a signal" {

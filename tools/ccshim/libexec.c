@@ -13,6 +13,7 @@
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/ccshim/shared/preload.h"
 #include "tools/common/installed.h"
+#include "tools/common/next_option.h"
 
 /* Execute it with the path of this program as its first argument. Returns after an error. */
 static int execute(const char *name, int argc, char **argv)
@@ -36,7 +37,11 @@ static int execute(const char *name, int argc, char **argv)
 	args[1] = self;
 	memcpy(args + 2, argv + 1, (size_t)argc * sizeof(*args)); /* with its NULL */
 	execv(path, args);
-	tool_error(argv[0], "%s: %m", path);
+	if (errno == ENOENT)
+		tool_error(argv[0], "%s is not installed (Debian: the package ccshim-%s)", path,
+			   strcmp(argv[0], "lab") ? "utils" : argv[0]);
+	else
+		tool_error(argv[0], "%s: %m", path);
 	free(args);
 	return EXIT_FAILED;
 }
@@ -72,4 +77,12 @@ int cmd_debug(int argc, char **argv)
 int cmd_serve(int argc, char **argv)
 {
 	return execute("ccshim-serve", argc, argv);
+}
+
+/* The lab's scripts; in the build tree, "lab" is a link to their folder. */
+int cmd_lab(int argc, char **argv)
+{
+	if (argc == 2 && strcmp(argv[1], "--version") == 0)
+		return print_version("ccshim");
+	return execute("lab/lab", argc, argv);
 }

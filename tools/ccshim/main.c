@@ -14,6 +14,7 @@ static const struct command {
 	const char *doc;
 } commands[] = {
 	{ "run", cmd_run, "run a command under congestion control" },
+	{ "impair", cmd_impair, "run a command with delays and failures, to test it" },
 	{ "check", cmd_check, "check whether a command can be controlled here" },
 	{ "doctor", cmd_doctor, "judge the network by counters of this host" },
 	{ "info", cmd_info, "show version, configuration, algorithms and devices" },
@@ -24,6 +25,7 @@ static const struct command {
 	{ "set", cmd_set, "change settings of a running process" },
 	{ "plot", cmd_plot, "draw a picture of a recorded trace" },
 	{ "plan", cmd_plan, "compute switch settings: headroom, buffers, marking, queues" },
+	{ "lab", cmd_lab, "run a command among virtual RDMA hosts on this machine" },
 	{ "debug", cmd_debug, "collect information for a bug report" },
 };
 
@@ -51,6 +53,8 @@ static int refuse_unknown(const char *word)
 
 	FOR_EACH_COMMAND(c)
 		ccs_suggest_offer(&near, c->name);
+	ccs_suggest_offer(&near, "--help");
+	ccs_suggest_offer(&near, "--version");
 	tool_error("", "there is no %s '%s'%s", *word == '-' ? "option" : "subcommand", word,
 		   ccs_suggest_hint(&near, hint, sizeof(hint)));
 	return tool_usage_error("");
@@ -63,7 +67,8 @@ static int dispatch(int argc, char **argv)
 	if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)
 		return print_help();
 	if (strcmp(word, "-V") == 0 || strcmp(word, "--version") == 0) {
-		printf("ccshim %s\n", PACKAGE_VERSION);
+		printf("ccshim %s\n%s\nReport bugs to %s\n", PACKAGE_VERSION, PACKAGE_URL,
+		       PACKAGE_BUGREPORT);
 		return EXIT_OK;
 	}
 	FOR_EACH_COMMAND(c)

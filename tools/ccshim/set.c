@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ccshim set: changes settings of a running process, through the mailbox of its statistics file. */
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,7 +10,9 @@
 #include "observe/stats_dir.h"
 #include "tools/ccshim/shared/ccshim.h"
 #include "set_all.h"
+#include "set_tenant.h"
 #include "stat/stat.h"
+#include "tools/common/next_option.h"
 #include "tools/common/terminal.h"
 
 struct set {
@@ -27,10 +28,12 @@ static int print_help(void)
 {
 	printf("usage: ccshim set -p PID [--qp LQPN | --peer ADDR[/BITS]] [--new] NAME=VALUE...\n"
 	       "       ccshim set -p PID [--qp LQPN | --peer ADDR[/BITS]] --show\n"
-	       "       ccshim set --all [--peer ADDR[/BITS]] [--new] NAME=VALUE... | --show\n\n"
+	       "       ccshim set --all [--peer ADDR[/BITS]] [--new] NAME=VALUE... | --show\n"
+	       "       ccshim set tenant NAME weight=NUMBER\n\n"
 	       "Changes settings of a running process of yours, for all its current and future\n"
 	       "queue pairs or for some. NAME is an option that may differ between queue pairs,\n"
-	       "or a parameter of their algorithm. Either all settings are applied or none.\n\n"
+	       "or a parameter of their algorithm. Either all settings are applied or none.\n"
+	       "The weight of a tenant of this host changes in ccshimd, until it reloads or ends.\n\n"
 	       "  -p, --pid PID   the process\n"
 	       "  --all           every running process of yours, or as root, of all users;\n"
 	       "                  one that is not polling applies the request when it polls\n"
@@ -223,7 +226,9 @@ int cmd_set(int argc, char **argv)
 	int letter;
 
 	argv[0] = (char *)"ccshim set";
-	while ((letter = getopt_long(argc, argv, "p:h", long_options, NULL)) != -1) {
+	if (argc > 1 && strcmp(argv[1], "tenant") == 0)
+		return set_tenant(argc - 2, argv + 2);
+	while ((letter = next_option(argc, argv, "p:h", long_options, NULL)) != -1) {
 		if (letter == 'h')
 			return print_help();
 		if (parse_option(&set, letter))

@@ -3,7 +3,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <signal.h>
 #include <stddef.h>
@@ -18,14 +17,16 @@
 #include "agent/agent.h"
 #include "agent/host/kernel_qps.h"
 #include "base/units.h"
+#include "config/options.h"
 #include "tools/common/ask_agent.h"
 #include "tools/common/capabilities.h"
+#include "tools/common/next_option.h"
 #include "ccshimd.h"
 #include "auth.h"
 #include "derive.h"
-#include "displace.h"
 #include "filter.h"
 #include "links.h"
+#include "tenants.h"
 
 enum { LIST = 64, SERVICE_FD = 3 };
 
@@ -34,7 +35,8 @@ struct ccshimd {
 	const char *address[LIST], *switches[LIST];
 	struct ccs_agent_capacity capacity[LIST];
 	struct ccs_agent_publication publication[LIST];
-	const char *key_file, *derive, *hosts;
+	const char *key_file, *derive, *hosts, *tenants_file;
+	struct tenants tenants;
 	struct ccs_agent_auth auth;
 	struct ccs_kernel_qps qps;
 	int inherited[LIST];
@@ -60,6 +62,8 @@ static void help(void)
 	       "  --derive ADDRESS   print the key file of the host at this address, with a key\n"
 	       "                     for each pair of hosts, derived from the key in --key-file\n"
 	       "  --hosts FILE       for --derive: a line for each host with its addresses\n"
+	       "  --tenants FILE     configuration file with the tenants; SIGHUP reloads it\n"
+	       "                     (" CCS_SYSTEM_FILE ")\n"
 	       "  --verify HOW       kernel: a process may register only queue pairs that it\n"
 	       "                     owns; none: any (kernel)\n"
 	       "  --no-telemetry     do not measure links on which data arrive\n"
@@ -167,7 +171,7 @@ static int set_verify(struct ccshimd *d, const char *text)
 
 enum { OPT_SOCKET = 256, OPT_PORT, OPT_INTERVAL, OPT_DSCP, OPT_ADDRESS,
        OPT_NO_CAPTURE, OPT_KEY_FILE, OPT_VERIFY, OPT_NO_TELEMETRY, OPT_CAPACITY, OPT_SWITCH,
-       OPT_PUBLISH, OPT_DERIVE, OPT_HOSTS, OPT_STATUS };
+       OPT_PUBLISH, OPT_DERIVE, OPT_HOSTS, OPT_STATUS, OPT_TENANTS };
 
 static const struct option options[] = {
 	{ "socket", required_argument, NULL, OPT_SOCKET },
@@ -178,6 +182,7 @@ static const struct option options[] = {
 	{ "no-capture", no_argument, NULL, OPT_NO_CAPTURE },
 	{ "key-file", required_argument, NULL, OPT_KEY_FILE },
 	{ "derive", required_argument, NULL, OPT_DERIVE },
+	{ "tenants", required_argument, NULL, OPT_TENANTS },
 	{ "hosts", required_argument, NULL, OPT_HOSTS },
 	{ "verify", required_argument, NULL, OPT_VERIFY },
 	{ "no-telemetry", no_argument, NULL, OPT_NO_TELEMETRY },
@@ -202,6 +207,7 @@ static int parse_option(struct ccshimd *d, int option)
 	case OPT_KEY_FILE: d->key_file = optarg; return 0;
 	case OPT_DERIVE: d->derive = optarg; return 0;
 	case OPT_HOSTS: d->hosts = optarg; return 0;
+	case OPT_TENANTS: d->tenants_file = optarg; return 0;
 	case OPT_VERIFY: return set_verify(d, optarg);
 	case OPT_NO_TELEMETRY: d->config.telemetry = false; return 0;
 	case OPT_CAPACITY: return append_capacity(d, optarg);
@@ -223,7 +229,7 @@ static int parse_options(struct ccshimd *d, int argc, char **argv)
 {
 	int option;
 
-	while ((option = getopt_long(argc, argv, "hV", options, NULL)) >= 0)
+	while ((option = next_option(argc, argv, "hV", options, NULL)) >= 0)
 		if (parse_option(d, option))
 			return -1;
 	if (optind == argc)
@@ -339,9 +345,9 @@ static void reload_keys(struct ccshimd *d)
 {
 	char text[4096];
 
-	if (!d->key_file) {
-		agent_error("there is nothing to reload without --key-file");
-	} else if (auth_open(&d->auth, d->key_file, text, sizeof(text))) {
+	if (!d->key_file)
+		return;
+	if (auth_open(&d->auth, d->key_file, text, sizeof(text))) {
 		agent_error("%s; the keys loaded before stay in use", text);
 	} else {
 		auth_describe(&d->auth, text, sizeof(text));
@@ -369,6 +375,7 @@ static void run_agent(struct ccshimd *d)
 		if (reload) {
 			reload = 0;
 			reload_keys(d);
+			ccs_agent_reload(running);
 		}
 		ccs_agent_run(running);
 	}
@@ -399,7 +406,8 @@ static int serve(struct ccshimd *d)
 	d->config.inherited = d->inherited;
 	d->config.ninherited = inherited_sockets(d->inherited, LIST);
 	set_watchdog(&d->config);
-	running = open_displacing(&d->config, err, sizeof(err));
+	tenants_open(&d->tenants, d->tenants_file, &d->config);
+	running = ccs_agent_open(&d->config, err, sizeof(err));
 	if (!running) {
 		agent_error("%s", err);
 		auth_close(&d->auth);
@@ -448,7 +456,6 @@ int main(int argc, char **argv)
 	static struct ccshimd d = { .qps = { .netlink.fd = -1 } };
 
 	d.config = ccs_agent_defaults();
-	d.config.daemon = true;
 	d.config.warn = print_warning;
 	d.config.addresses = d.address;
 	d.config.capacities = d.capacity;

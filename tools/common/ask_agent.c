@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Queries the status of a host agent. */
+/* Queries the status of a host agent, and sets weights of its tenants. */
 #include "ask_agent.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -47,7 +48,7 @@ static ssize_t exchange(int fd, const void *request, size_t len, void *answer, s
 	return n > 0 ? n : -1;
 }
 
-static int send_hello(int fd, bool *thread)
+static int send_hello(int fd)
 {
 	const struct ccs_ipc_hello hello = {
 		.type = CCS_IPC_HELLO, .version = CCS_IPC_VERSION,
@@ -56,20 +57,8 @@ static int send_hello(int fd, bool *thread)
 
 	if (exchange(fd, &hello, sizeof(hello), &r, sizeof(r)) < 0)
 		return -1;
-	*thread = r.slot != CCS_IPC_DAEMON;
 	errno = r.type == CCS_IPC_RESULT ? r.error : EPROTO;
 	return errno ? -1 : 0;
-}
-
-bool is_agent_thread(const char *socket)
-{
-	const int fd = connect_to(socket);
-	bool thread = false;
-	const int error = fd < 0 ? -1 : send_hello(fd, &thread);
-
-	if (fd >= 0)
-		close(fd);
-	return !error && thread;
 }
 
 static bool is_busy(const char *answer, ssize_t n)
@@ -105,12 +94,11 @@ char *ask_agent(const char *socket)
 	const int fd = connect_to(socket);
 	char *text = NULL;
 	ssize_t n = -1;
-	bool thread;
 	int saved;
 
 	if (fd < 0)
 		return NULL;
-	if (send_hello(fd, &thread) == 0 && (text = calloc(1, TEXT_MAX)))
+	if (send_hello(fd) == 0 && (text = calloc(1, TEXT_MAX)))
 		n = request_status(fd, text);
 	saved = errno;
 	close(fd);
@@ -120,4 +108,24 @@ char *ask_agent(const char *socket)
 	}
 	errno = saved;
 	return text;
+}
+
+int agent_set_tenant(const char *socket, const char *name, double weight, bool *reached)
+{
+	struct ccs_ipc_tenant m = { .type = CCS_IPC_TENANT, .weight = weight };
+	struct ccs_ipc_result r = { 0 };
+	const int fd = connect_to(socket);
+
+	*reached = false;
+	if (fd < 0)
+		return errno;
+	if (strlen(name) < sizeof(m.name))
+		memcpy(m.name, name, strlen(name));
+	if (send_hello(fd) || exchange(fd, &m, sizeof(m), &r, sizeof(r)) < 0) {
+		r.error = errno;
+	} else {
+		*reached = r.type == CCS_IPC_RESULT;
+	}
+	close(fd);
+	return r.error;
 }

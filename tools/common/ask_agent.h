@@ -7,7 +7,8 @@
  * ENOENT if no agent runs; EPROTONOSUPPORT if it has another version. */
 char *ask_agent(const char *socket);
 
-/* Whether an agent is there that is a thread of another process, not ccshimd. */
-bool is_agent_thread(const char *socket);
+/* Set a tenant's weight. 0, or an errno: EPERM for users, ENOENT if there is no such tenant, EINVAL for
+ * an invalid weight. *reached: whether an agent has answered. */
+int agent_set_tenant(const char *socket, const char *name, double weight, bool *reached);
 
 #endif

@@ -74,6 +74,7 @@ static int read_line(struct words *w)
 	}
 	if (c == EOF && !n)
 		return 0;
+	n -= n && w->line[n - 1] == '\r'; /* of Windows */
 	if (!add_char(w, n, '\0')) {
 		words_refuse(w, "the line is too long");
 		return -1;
@@ -88,7 +89,6 @@ bool words_line(struct words *w, const char *what)
 	for (int got; (got = read_line(w)) != 0;) {
 		if (got < 0)
 			return false;
-		w->line[strcspn(w->line, "\r")] = '\0';
 		w->at = w->line + strspn(w->line, " \t");
 		if (*w->at && w->number < WORDS_LINES_MAX)
 			return true;
@@ -139,4 +139,21 @@ bool words_quantity(struct words *w, const char *what, enum ccs_unit unit, doubl
 bool words_more(struct words *w)
 {
 	return w->at && w->at[strspn(w->at, " \t")];
+}
+
+bool words_end_line(struct words *w, const char *expected)
+{
+	return !words_more(w) ||
+	       words_refuse(w, "'%.40s' is a word too many; the line is: %s", words_next(w), expected);
+}
+
+bool words_end_file(struct words *w, const char *what)
+{
+	const unsigned last = w->number;
+
+	if (!words_line(w, NULL))
+		return !w->refused;
+	if (w->number > last + 1 && !strchr("+-.0123456789", *w->at))
+		return true;
+	return words_refuse(w, "the file has a line after %s", what);
 }

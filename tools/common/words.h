@@ -38,6 +38,13 @@ const char *words_next(struct words *w);
 /* Whether the line has another word. */
 bool words_more(struct words *w);
 
+/* Refuse a line that has another word; `expected` is its format. */
+bool words_end_line(struct words *w, const char *expected);
+
+/* Refuse a further line after `what`. After an empty line there may be text that does not begin with a
+ * number: the files of the HPCC simulator end with an explanation of their format. */
+bool words_end_file(struct words *w, const char *what);
+
 /* The next word as a whole number below `below`, called `what` in messages. */
 bool words_number(struct words *w, const char *what, unsigned long long below,
 		  unsigned long long *value);

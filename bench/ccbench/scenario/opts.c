@@ -3,7 +3,6 @@
 #include "opts.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 
 #include "base/units.h"
 #include "scenario.h"
+#include "tools/common/next_option.h"
 
 #define SECOND 1000000000ll
 
@@ -581,8 +581,11 @@ enum opts_result opts_parse(struct opts *o, unsigned ranks, int argc, char **arg
 		if (letter == -1)
 			break;
 		if (letter == '?' || letter == ':') {
-			set_error(&p, "%s: %s", argv[at],
-				  letter == ':' ? "a value is missing" : "no such option");
+			char hint[96];
+
+			set_error(&p, "%s: %s%s", argv[at],
+				  letter == ':' ? "a value is missing" : "no such option",
+				  letter == ':' ? "" : option_hint(argv[at], longs, hint, sizeof(hint)));
 			return OPTS_BAD;
 		}
 		if (find_row(letter)->letter == 'h')

@@ -2,7 +2,6 @@
 #include "matrix.h"
 
 #include <fnmatch.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "bench/sim/core/memory.h"
 #include "bench/sim/fabric/baselines.h"
 #include "tools/common/installed.h"
+#include "tools/common/next_option.h"
 
 static const char usage[] =
 	"usage: ccfabric matrix [OPTION]...\n"
@@ -133,8 +133,9 @@ static void parse(struct matrix *m, int argc, char **argv)
 		.jobs = cpus > 0 ? (unsigned)cpus : 1, .kmin = "100k", .kmax = "400k", .pmax = "20%",
 	};
 	die_in_command("matrix");
+	argv[0] = (char *)"ccfabric matrix"; /* the prefix of getopt's messages */
 	optind = 0;
-	for (int option; (option = getopt_long(argc, argv, "qh", known, &index)) != -1;)
+	for (int option; (option = next_option(argc, argv, "qh", known, &index)) != -1;)
 		parse_option(m, option, known[index].name);
 	if (optind < argc)
 		die("'%s' is no option", argv[optind]);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "options.h"
 
-#include <getopt.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -9,8 +8,11 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "cc/shares.h"
+#include "fabric/headroom.h"
 #include "error.h"
 #include "output.h"
+#include "tools/common/next_option.h"
 
 /* The option that is parsed. */
 static const char *name;
@@ -18,7 +20,7 @@ static const char *name;
 static double quantity(enum ccs_unit unit, double least, double most)
 {
 	static const char *const examples[] = {
-		[CCS_UNIT_NONE] = "number", [CCS_UNIT_RATE] = "rate such as 10g",
+		[CCS_UNIT_NONE] = "number", [CCS_UNIT_RATE] = "rate in bit/s such as 10g",
 		[CCS_UNIT_BYTES] = "number of bytes such as 64k", [CCS_UNIT_TIME] = "time such as 50us",
 	};
 	char low[CCS_UNIT_LEN], high[CCS_UNIT_LEN];
@@ -222,7 +224,7 @@ static void set_defaults(struct options *o)
 		.topology = "star:17@100g", .flows = "incast:16,2m", .cc = "none", .delay_us = 1,
 		.priority = 3,
 		.conf = {
-			.wire = { .payload = 1024, .header = 82, .ack = 86, .cnp = 98, .pause = 84,
+			.wire = { .payload = 1024, .header = 82, .ack = 86, .cnp = 98, .pause = 84, .gap = CCS_FRAME_GAP,
 				  .data_telemetry = 42, .ack_telemetry = 42,
 				  .tx_unit = 1, .queue_unit = 1 },
 			.buffer = { .bytes = 32 << 20, .cell = 256, .pfc = true, .alpha = 0.125,
@@ -303,9 +305,41 @@ static void parse_message(struct options *o)
 	o->message = (uint64_t)bytes(1);
 }
 
+static void parse_tenants(struct options *o)
+{
+	struct fab_agents *a = &o->conf.agents;
+	char *copy = strdup(optarg), *at = copy, *word;
+
+	a->tenants = 0;
+	while (copy && (word = strsep(&at, ",")))
+		if (a->tenants == FAB_TENANTS - 1 ||
+		    ccs_parse_unit(word, CCS_UNIT_NONE, &a->weight[a->tenants]) ||
+		    !(a->weight[a->tenants] >= CCS_WEIGHT_LEAST && a->weight[a->tenants] <= CCS_WEIGHT_MOST))
+			die("--tenants: '%s' is not up to %d weights from %g to %g, such as 1,2,4", optarg,
+			    FAB_TENANTS - 1, CCS_WEIGHT_LEAST, CCS_WEIGHT_MOST);
+		else
+			a->tenants++;
+	free(copy);
+}
+
 static void parse_mtu(struct options *o)
 {
 	o->conf.wire.payload = (uint32_t)quantity(CCS_UNIT_BYTES, 64, 16384);
+}
+
+/* "N[,N]..." */
+static void parse_lossless(struct options *o)
+{
+	const char *at = optarg;
+
+	o->conf.lossless = 0;
+	do {
+		if (*at < '0' || *at >= '0' + FAB_PRIORITIES || (at[1] && (at[1] != ',' || !at[2])))
+			die("--lossless: '%s' is not N[,N]..., priorities from 0 to %d such as 3,4", optarg,
+			    FAB_PRIORITIES - 1);
+		o->conf.lossless |= 1u << (*at - '0');
+		at += at[1] ? 2 : 1;
+	} while (*at);
 }
 
 static void parse_seed(struct options *o)
@@ -345,6 +379,7 @@ static const struct row rows[] = {
 	{ "recovery", CHOICE, AT(conf.selective), .word = { "go-back-n", "selective" } },
 	{ "telemetry", CHOICE, AT(conf.wire.count_received), .word = { "sent", "received" } },
 	{ "agents", SET, AT(conf.agents.present) },
+	{ "tenants", CALL, .call = parse_tenants },
 	{ "mtu", CALL, .call = parse_mtu }, { "message", CALL, .call = parse_message },
 	{ "seed", CALL, .call = parse_seed }, { "warmup", CALL, .call = parse_warmup },
 	{ "rto", CALL, .call = parse_rto }, { "buffer", CALL, .call = parse_buffer },
@@ -354,6 +389,7 @@ static const struct row rows[] = {
 	{ "segment", CALL, .call = parse_segment }, { "fail", CALL, .call = parse_change },
 	{ "restore", CALL, .call = parse_change }, { "converge", CALL, .call = parse_change },
 	{ "watchdog", CALL, .call = parse_watchdog }, { "queue", CALL, .call = parse_queue },
+	{ "lossless", CALL, .call = parse_lossless },
 	{ "edge", CALL, .call = parse_class }, { "inside", CALL, .call = parse_class },
 };
 
@@ -400,7 +436,7 @@ void options_parse(struct options *o, int argc, char **argv)
 		known[2 + i] = (struct option){ rows[i].name, rows[i].kind != SET, 0, FIRST_ROW + (int)i };
 	set_defaults(o);
 	optind = 0;
-	for (int c; (c = getopt_long(argc, argv, "qh", known, NULL)) != -1;)
+	for (int c; (c = next_option(argc, argv, "qh", known, NULL)) != -1;)
 		switch (c) {
 		case 'q': o->quiet = true; break;
 		case 'h': output_help(options_usage);
@@ -417,5 +453,6 @@ void options_parse(struct options *o, int argc, char **argv)
 		die("--fail, --restore and --converge need --for: a flow without a path does not end");
 	if (o->conf.segment && o->conf.segment % o->conf.wire.payload)
 		die("--segment: it is not a multiple of a packet's --mtu of %u bytes", o->conf.wire.payload);
-	o->conf.lossless = o->priority;
+	if (!o->conf.lossless)
+		o->conf.lossless = 1u << o->priority;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "cc/advice.h"
+#include "cc/shares.h"
 #include "bench/sim/core/agent.h"
 #include "bench/sim/core/memory.h"
 #include "priv.h"
@@ -24,7 +25,26 @@ struct agent {
 	unsigned *reached;       /* by host: the round of messages in which it was last reached */
 	unsigned round;
 	uint64_t due;            /* the next regular reading */
+	unsigned tenant_flows[FAB_TENANTS]; /* of each tenant */
+	struct ccs_tenant_share share[FAB_TENANTS];
+	unsigned shares;
+	double unit;
 };
+
+/* The flows without a tenant are a tenant of weight 1. */
+static void update_shares(const struct sim *s, struct agent *a)
+{
+	const struct fab_agents *c = &s->conf->agents;
+
+	a->shares = 0;
+	for (unsigned i = 0; i < FAB_TENANTS && c->tenants; i++)
+		if (a->tenant_flows[i])
+			a->share[a->shares++] = (struct ccs_tenant_share){
+				.tenant = i, .weight = i && i <= c->tenants ? c->weight[i - 1] : 1,
+				.flows = a->tenant_flows[i],
+			};
+	a->unit = ccs_shares_unit(a->share, a->shares);
+}
 
 static double period_us(const struct sim *s, uint32_t port)
 {
@@ -40,12 +60,15 @@ static struct ccs_advice_port reading(const struct sim *s, uint32_t port)
 	const double factor = c->count_factor > 0 ? c->count_factor : 1;
 	const struct port *p = &s->port[port];
 
+	update_shares(s, s->agent[port]);
 	return (struct ccs_advice_port){
 		.now_ns = s->now / 1000 + 1, .bytes = p->tx_bytes, .capacity = 8e12 / p->ps_per_byte,
 		.queue = c->of_switch ? p->bytes : 0, .sees_queue = c->of_switch,
 		.flows = (unsigned)(s->agent[port]->flows * factor + 0.5),
 		.rtt_us = s->agent_rtt_us + c->delay_us,
 		.grain = s->agent[port]->grain,
+		.unit = c->tenants ? s->agent[port]->unit : 0,
+		.units = c->tenants ? ccs_shares_units(s->agent[port]->share, s->agent[port]->shares) : 0,
 	};
 }
 
@@ -87,6 +110,7 @@ static void send_to_all(struct sim *s, uint32_t port, double rate, bool really)
 		if (flow_is_done(f)) {
 			*at = f->agent.next;
 			a->flows--;
+			a->tenant_flows[f->spec->tenant]--;
 			continue;
 		}
 		if (a->reached[f->src] != a->round) {
@@ -130,16 +154,33 @@ void agent_read(struct sim *s, uint32_t port)
 		set_reading(s, port);
 }
 
+/* The rate of a port that is not full is for all flows. */
+static struct packet share_of(const struct sim *s, const struct agent *a, const struct flow *f,
+			      const struct packet *k)
+{
+	const double capacity = 8e12 / s->port[f->agent.port].ps_per_byte;
+	struct packet own = *k;
+
+	if (a->shares && (double)k->seq < CCS_ADVICE_FREE * capacity)
+		own.seq = (uint64_t)fmin((double)k->seq * ccs_shares_factor(a->share, a->shares, a->unit,
+									    f->spec->tenant), capacity);
+	return own;
+}
+
 void agent_message(struct sim *s, const struct packet *k)
 {
 	const struct flow *reached = &s->flow[k->flow];
 	const struct agent *a = s->agent[reached->agent.port];
+	const struct packet sent = *k; /* drivers may add packets */
 
 	for (uint32_t at = a->first; at; at = s->flow[at - 1].agent.next) {
 		struct flow *f = &s->flow[at - 1];
 
-		if (f->src == reached->src && !flow_is_done(f) && f->driver->advice)
-			f->driver->advice(s, f, k);
+		if (f->src == reached->src && !flow_is_done(f) && f->driver->advice) {
+			const struct packet own = share_of(s, a, f, &sent);
+
+			f->driver->advice(s, f, &own);
+		}
 	}
 }
 
@@ -158,6 +199,7 @@ void agent_join(struct sim *s, uint32_t port, uint32_t flow)
 	s->flow[flow].agent.next = a->first;
 	a->first = flow + 1;
 	a->grain = fmax(a->grain, flow_segment(&s->flow[flow]));
+	a->tenant_flows[s->flow[flow].spec->tenant]++;
 	if (!a->flows++)
 		set_reading(s, port);
 	now = reading(s, port);

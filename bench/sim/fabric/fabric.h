@@ -21,13 +21,15 @@
 #include "routes.h"
 #include "topology.h"
 
-enum { FAB_PRIORITIES = 8, FAB_TTL = 64, FAB_CNP_DSCP = 48 };
+enum { FAB_TENANTS = 33, /* with that of flows without a tenant, 0 */
+       FAB_PRIORITIES = 8, FAB_TTL = 64, FAB_CNP_DSCP = 48 };
 #define FAB_PS_PER_US 1e6
 
 /* Sizes on the line in bytes, with preamble and gap where they count. */
 struct fab_wire {
 	uint32_t payload;        /* bytes in a full packet */
 	uint32_t header, ack, cnp, pause;
+	uint32_t gap;            /* part of each, preamble and gap, that switches do not store */
 	uint32_t data_telemetry, ack_telemetry; /* more, if the algorithm needs telemetry */
 	uint32_t tx_unit, queue_unit; /* bytes in which telemetry counts; at least 1 */
 	bool count_received;     /* telemetry counts bytes as they come into the queue, not as they leave */
@@ -47,7 +49,7 @@ struct fab_buffer {
 	double queue_alpha;      /* of lossy priorities: their groups, and their queues; 0: as alpha,
 				  * and unlimited */
 	double guarantee;        /* bytes of each priority group */
-	double headroom;         /* bytes of each port's lossless group; NAN: as follows */
+	double headroom;         /* bytes of each lossless group; NAN: as follows */
 	double headroom_us;      /* headroom as the data received in this time; NAN: as computed */
 	double hysteresis;       /* bytes */
 	double t0_us;            /* from a PAUSE frame's arrival to its effect; part of the headroom */
@@ -96,6 +98,8 @@ struct fab_agents {
 	double delay_us;         /* additional delay of a message */
 	double count_factor;     /* error in the number of flows; 0: 1 */
 	bool of_switch;          /* agents of the switches' ports, which know the queues */
+	unsigned tenants;        /* that share ports by their weights; 0: flows are equal */
+	double weight[FAB_TENANTS]; /* of tenant 1, 2... */
 };
 
 /* The paths as algorithms know them, and the flow layer's settings; 0: unknown, or the default. */
@@ -161,7 +165,7 @@ struct fab_conf {
 	const struct ccs_qos *qos;
 	unsigned data_dscp;
 	const struct fab_queue *queue; /* per priority; NULL: strict priorities without caps */
-	unsigned lossless;       /* the priority that is, with PFC */
+	unsigned lossless;       /* set of the priorities that are, with PFC: bits 1 << N */
 	unsigned ack_priority, cnp_priority;
 	double cnp_us;           /* least time between a flow's CNPs */
 	double rto_us;

@@ -7,6 +7,9 @@
 #include "bench/sim/core/memory.h"
 #include "tools/common/words.h"
 
+#define FLOW_LINE "SOURCE DESTINATION PRIORITY PORT BYTES SECONDS"
+#define SECONDS_MAX 1e6 /* in ps, this is far below 2^63 */
+
 enum { NODES_MAX = 1 << 16, PRIORITIES = 8, PORTS = 1 << 16 };
 
 void fab_flows_add(struct fab_flows *f, struct fab_flow_spec flow)
@@ -37,15 +40,18 @@ static bool read_flow(struct words *w, struct fab_flow_spec *flow)
 	unsigned long long src, dst, priority, port, size;
 	double start;
 
-	if (!words_line(w, "a flow is missing: SOURCE DESTINATION PRIORITY PORT BYTES SECONDS") ||
+	if (!words_line(w, "a flow is missing: " FLOW_LINE) ||
 	    !words_number(w, "a node", NODES_MAX, &src) ||
 	    !words_number(w, "a node", NODES_MAX, &dst) ||
 	    !words_number(w, "a priority", PRIORITIES, &priority) ||
 	    !words_number(w, "a port", PORTS, &port) ||
 	    !words_number(w, "the flow's bytes", 1ull << 40, &size))
 		return false;
-	if (!words_quantity(w, "time of the flow's start in seconds", CCS_UNIT_NONE, &start))
+	if (!words_quantity(w, "time of the flow's start in seconds", CCS_UNIT_NONE, &start) ||
+	    !words_end_line(w, FLOW_LINE))
 		return false;
+	if (start > SECONDS_MAX)
+		return words_refuse(w, "the flow starts after more than %g seconds", SECONDS_MAX);
 	if (src == dst || !size)
 		return words_refuse(w, src == dst ? "the flow's source is its destination"
 					      : "the flow has no bytes");
@@ -61,7 +67,8 @@ static bool read_all(struct words *w, struct fab_flows *f)
 	unsigned long long n;
 
 	if (!words_line(w, "the file is empty: the number of flows is missing") ||
-	    !words_number(w, "the number of flows", 1ull << 28, &n))
+	    !words_number(w, "the number of flows", 1ull << 28, &n) ||
+	    !words_end_line(w, "the number of flows, before a line for each: " FLOW_LINE))
 		return false;
 	while (n--) {
 		struct fab_flow_spec flow;
@@ -70,7 +77,7 @@ static bool read_all(struct words *w, struct fab_flows *f)
 			return false;
 		fab_flows_add(f, flow);
 	}
-	return true;
+	return words_end_file(w, "the flows that its first line counts");
 }
 
 bool fab_flows_read(struct fab_flows *f, const char *path, char *err, size_t len)

@@ -28,6 +28,7 @@ struct fab_flow_spec {
 	 * next operation begins `pause` after all messages of the one before were received. */
 	unsigned group;          /* 0: no operations */
 	unsigned messages;
+	unsigned tenant;         /* 0: of no tenant */
 	uint64_t pause;          /* ps */
 	bool unmeasured;         /* claims and probes: in no figures, and links lose none of their packets */
 	unsigned depth;          /* messages outstanding without any control; 0: an algorithm controls */

@@ -526,7 +526,7 @@ static void receive_data(struct sim *s, uint32_t port, uint32_t packet)
 	const bool answer = early ? !f->nak_sent : k->asks;
 
 	s->result->received++;
-	if (s->delays && k->priority == s->conf->lossless)
+	if (s->delays && is_lossless(s, k->priority))
 		ccs_hist_record(s->delays, (s->now - k->sent) / 1000);
 	s->stats[port].received += k->len;
 	f->nak_sent = early;

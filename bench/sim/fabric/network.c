@@ -111,7 +111,7 @@ static void fetch(const struct sim *s, uint32_t event)
 		__builtin_prefetch(path_of(s, &s->packet[e->with]));
 	} else if ((e->what & ((1u << KIND_BITS) - 1)) == FREE) {
 		__builtin_prefetch(&s->port[number]);
-		__builtin_prefetch(&s->port[number].queue[s->conf->lossless]);
+		__builtin_prefetch(&s->port[number].queue[__builtin_ctz(s->conf->lossless | 1u << (QUEUES - 1))]);
 		__builtin_prefetch(&s->port[number].changed);
 	}
 }

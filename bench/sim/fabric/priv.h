@@ -66,6 +66,7 @@ enum { LEVELS = 8 * 40 };
 struct queue_stats {
 	struct ccs_red red;
 	uint64_t drops, marks;
+	uint64_t watched_at;     /* when it was last not paused; during a storm, paused */
 };
 
 /* Members of a port that not every packet needs. */
@@ -79,7 +80,6 @@ struct port_stats {
 	uint64_t received;       /* bytes of data, by the host at the link's end */
 	uint64_t warm_tx;        /* tx_bytes when the measurement began */
 	uint64_t watched_tx;     /* tx_bytes at the last search for deadlocks */
-	uint64_t watched_at;     /* when it was last not paused; during a storm, paused */
 };
 
 struct queue {
@@ -305,6 +305,11 @@ static inline const struct ccs_cc_spec *algorithm_of(const struct sim *s, unsign
 static inline bool wants_telemetry(const struct sim *s, unsigned priority)
 {
 	return algorithm_of(s, priority)->ops->needs & CCS_NEEDS_TELEMETRY && !s->conf->agents.present;
+}
+
+static inline bool is_lossless(const struct sim *s, unsigned priority)
+{
+	return s->conf->lossless >> priority & 1;
 }
 
 /* sim.c: for scenarios that use the state of a run; fab_run() is begin, network_run() and end */

@@ -6,7 +6,7 @@
 #include "bench/sim/core/memory.h"
 #include "priv.h"
 
-enum { SMALLEST_BITS = 672 }; /* of a 64-byte frame with preamble and gap; it takes a cell */
+enum { SMALLEST_BITS = 8 * (64 + CCS_FRAME_GAP) }; /* of the smallest frame on the line */
 
 static struct ccs_mmu_account *account(struct ccs_mmu_account *all, uint32_t port, unsigned priority)
 {
@@ -18,23 +18,41 @@ static uint64_t cells_of(const struct sim *s, double bytes)
 	return ccs_mmu_cells(bytes, s->conf->buffer.cell);
 }
 
-/* The data that arrive by this port after the decision to pause its peer: fabric/headroom.h. */
+/* The longest frame of any priority. */
+static double longest_frame(const struct sim *s)
+{
+	const struct fab_wire *w = &s->conf->wire;
+	bool telemetry = false;
+
+	for (unsigned q = 0; q < FAB_PRIORITIES; q++)
+		telemetry |= wants_telemetry(s, q);
+	return w->payload + w->header + (telemetry ? w->data_telemetry : 0);
+}
+
+/*
+ * The data that arrive by this port after the decision to pause its peer: fabric/headroom.h. With small
+ * cells an upper bound of them is larger: the frame that crosses the threshold, frames that begin to
+ * arrive before the stop, which waits for an XON and an XOFF of each class, and the last frame.
+ */
 static uint64_t headroom_cells(const struct sim *s, const struct port *p)
 {
 	const struct fab_conf *c = s->conf;
-	const double frame = c->wire.payload + c->wire.header +
-			     (wants_telemetry(s, c->lossless) ? c->wire.data_telemetry : 0);
+	const double frame = longest_frame(s);
 	const struct ccs_headroom h = {
 		.rate_bps = 8e12 / p->ps_per_byte, .cable_us = us_of(p->delay),
 		.t0_us = c->buffer.t0_us, .mtu_bytes = frame, .slot_bits = SMALLEST_BITS,
 		.cell_bytes = c->buffer.cell,
 	};
+	const struct ccs_headroom_need need = ccs_headroom_need(&h);
+	const double pauses = 2.0 * __builtin_popcount(c->lossless) * c->wire.pause;
+	const double bits = need.total_us * 1e-6 * h.rate_bps - 8 * (frame - pauses);
+	const double bound = ccs_headroom_cells(&h, bits) + 2.0 * (double)cells_of(s, frame - c->wire.gap);
 
 	if (!isnan(c->buffer.headroom))
 		return cells_of(s, c->buffer.headroom);
 	if (!isnan(c->buffer.headroom_us))
 		return cells_of(s, h.rate_bps * c->buffer.headroom_us / 8e6);
-	return ccs_headroom_need(&h).cells;
+	return (uint64_t)fmax((double)need.cells, bound);
 }
 
 static uint32_t at_most_32_bits(uint64_t cells)
@@ -49,10 +67,10 @@ static void init_accounts(struct sim *s, uint32_t port, uint64_t guarantee)
 	const double alpha = b->alpha_rate > 0 ? b->alpha * rate / b->alpha_rate : b->alpha;
 
 	for (unsigned q = 0; q < FAB_PRIORITIES; q++) {
-		const bool lossless = b->pfc && q == s->conf->lossless;
+		const bool lossless = b->pfc && is_lossless(s, q);
 
 		account(s->group, port, q)->limits = (struct ccs_mmu_limits){
-			.guarantee = q == s->conf->lossless ? guarantee : 0,
+			.guarantee = is_lossless(s, q) ? guarantee : 0,
 			.alpha = lossless || !(b->queue_alpha > 0) ? alpha : b->queue_alpha,
 			.headroom = lossless ? at_most_32_bits(headroom_cells(s, &s->port[port])) : 0,
 			.hysteresis = at_most_32_bits(cells_of(s, b->hysteresis)),
@@ -67,10 +85,14 @@ static void init_accounts(struct sim *s, uint32_t port, uint64_t guarantee)
 /* The pool is the buffer without guarantees and headroom. The node receives by `port`. */
 static bool take_from_pool(struct sim *s, uint32_t port)
 {
-	const struct ccs_mmu_limits *l = &account(s->group, port, s->conf->lossless)->limits;
 	struct ccs_mmu *mmu = &s->mmu[s->port[port].peer];
-	const uint64_t taken = l->guarantee + l->headroom;
+	uint64_t taken = 0;
 
+	for (unsigned q = 0; q < FAB_PRIORITIES; q++) {
+		const struct ccs_mmu_limits *l = &account(s->group, port, q)->limits;
+
+		taken += l->guarantee + l->headroom;
+	}
 	if (s->port[port].to_host)
 		return true;
 	if (mmu->pool <= taken)
@@ -89,7 +111,7 @@ bool switch_init(struct sim *s, char *err, size_t len)
 		return true;
 	s->cells = mem_zeroed(UINT16_MAX + 1, sizeof(*s->cells));
 	for (unsigned i = 0; i <= UINT16_MAX; i++)
-		s->cells[i] = (uint32_t)cells_of(s, i);
+		s->cells[i] = (uint32_t)cells_of(s, i > s->conf->wire.gap ? i - s->conf->wire.gap : 1);
 	s->mmu = mem_zeroed(nodes, sizeof(*s->mmu));
 	s->group = mem_lines((size_t)s->ports * FAB_PRIORITIES, sizeof(*s->group));
 	s->queue = mem_lines((size_t)s->ports * FAB_PRIORITIES, sizeof(*s->queue));
@@ -194,7 +216,7 @@ static uint64_t *store(struct sim *s, unsigned node, uint32_t to, const struct p
 
 	if (group->headroom > s->headroom_max)
 		s->headroom_max = group->headroom;
-	if (r != CCS_MMU_STORED && k->kind == DATA && k->priority == s->conf->lossless)
+	if (r != CCS_MMU_STORED && k->kind == DATA && is_lossless(s, k->priority))
 		s->result->drops.lossless++;
 	return r == CCS_MMU_NO_INGRESS ? &s->result->drops.ingress
 		: r == CCS_MMU_NO_EGRESS ? &s->result->drops.egress : NULL;

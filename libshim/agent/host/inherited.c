@@ -93,7 +93,7 @@ static bool is_any(const char *address)
 	return address[strspn(address, "0")] == '\0';
 }
 
-/* Both get messages for an address. Another socket of root's may be an agent that gives way. */
+/* Both get messages for an address. Root's sockets are trusted. */
 static bool is_rival(const struct bound *own, const struct bound *b)
 {
 	return b->port == own->port && b->inode != own->inode && b->uid &&

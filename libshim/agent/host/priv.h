@@ -64,6 +64,12 @@ struct ccs_demand {
 	uint32_t flags;                  /* enum ccs_peer_flag */
 };
 
+/* Tenants' flows, or advised rates, in a message. */
+struct ccs_tenant_list {
+	uint32_t n;
+	struct ccs_wire_tenant tenant[CCS_WIRE_TENANTS];
+};
+
 /* Data that a peer sends because flows of this host READ them. */
 struct ccs_inbound {
 	uint32_t path;                   /* 1 + the index of its record in each region, or 0 */
@@ -75,6 +81,8 @@ struct ccs_inbound {
 	bool measurable;                 /* the interface can be measured */
 	bool switch_records;             /* the telemetry includes records of switches */
 	struct ccs_path_telemetry telemetry;
+	struct ccs_tenant_list rates;    /* advised to tenants, instead of that in telemetry */
+	uint32_t active[CCS_AGENT_TENANTS]; /* flows of each tenant, part of request.active */
 };
 
 /* Telemetry that a peer requests, of its newest HELLO. */
@@ -86,6 +94,7 @@ struct ccs_subscription {
 	uint32_t segment;                /* bytes per segment of its flows; 0: unknown */
 	uint64_t period_ns;
 	double rtt_us;                   /* as measured by the peer */
+	struct ccs_tenant_list tenants;  /* that have some of the flows */
 };
 
 /* Another agent: the peer of clients' flows, a subscriber to CNPs or telemetry, or both. */
@@ -127,6 +136,8 @@ struct ccs_peer {
 	uint64_t telemetry_sequence;     /* number of the newest ECHO or ADVICE */
 	bool switch_records;             /* the telemetry includes records of switches */
 	struct ccs_path_telemetry telemetry;
+	struct ccs_tenant_list rates;    /* advised to tenants, instead of that in telemetry */
+	uint32_t active[CCS_AGENT_TENANTS]; /* flows of each tenant, part of request.active */
 	struct ccs_inbound inbound;
 	struct {
 		uint64_t until_ns;       /* it is a switch's agent; request records until then */
@@ -201,6 +212,7 @@ struct ccs_client {
 	uid_t uid;                       /* CCS_NO_USER: unknown */
 	struct ccs_user *user;
 	enum ccs_standing standing;
+	uint32_t tenant;                 /* 1 + its index in agent.flows.tenant; 0: it has none */
 	bool paused;                     /* the loop does not wait for it until its user has a budget */
 	bool hello_done;
 	struct ccs_shm *shm;             /* NULL: the client shares no region */
@@ -318,8 +330,7 @@ struct ccs_agent {
 	struct {
 		struct ccs_source source;
 		bool active;             /* the loop waits for it */
-		int lock;                /* on the socket's path; -1: its name is not the agent's */
-		dev_t dev;               /* of the socket file that the agent bound */
+		dev_t dev;               /* of the socket file that the agent bound; 0: none */
 		ino_t ino;
 	} listener;
 	struct {
@@ -335,6 +346,8 @@ struct ccs_agent {
 	struct {
 		struct ccs_index by_peer, by_qp, by_reader, by_slot;
 		uint32_t n, users;       /* flows; users that have some */
+		struct ccs_agent_tenant tenant[CCS_AGENT_TENANTS];
+		unsigned tenants;
 	} flows;
 	struct ccs_nic_counters counters;
 	struct ccs_peers peers;

@@ -2,9 +2,16 @@
 #include "agent/net/send.h"
 
 #include "agent/host/core.h"
+#include "agent/host/tenants.h"
 #include "agent/net/udp.h"
 
 #define LATE_NS CCS_RENEW_NS
+
+static void put_tenants(struct ccs_wire_message *m, const struct ccs_tenant_list *list)
+{
+	m->header.tenants = (uint8_t)list->n;
+	memcpy(m->tenant, list->tenant, list->n * sizeof(*list->tenant));
+}
 
 static void send_to_peer(struct ccs_agent *a, struct ccs_peer *p, struct ccs_wire_message *m)
 {
@@ -58,6 +65,7 @@ void ccs_send_hello(struct ccs_agent *a, struct ccs_peer *p)
 {
 	const uint64_t now_ns = ccs_agent_now(a);
 	const bool is_switch = now_ns < p->relay.until_ns;
+	struct ccs_tenant_list tenants;
 	struct ccs_wire_message m = {
 		.header.type = CCS_WIRE_HELLO,
 		.hello = {
@@ -74,6 +82,8 @@ void ccs_send_hello(struct ccs_agent *a, struct ccs_peer *p)
 		},
 	};
 
+	ccs_tenants_list(a, p->active, &tenants);
+	put_tenants(&m, &tenants);
 	send_to_peer(a, p, &m);
 	a->totals.hellos_sent++;
 	expect_answer(p, now_ns);
@@ -86,7 +96,7 @@ void ccs_send_hello(struct ccs_agent *a, struct ccs_peer *p)
 /* Without a peer entry the sequence number is the time, at which a new entry's numbers start. */
 void ccs_send_hello_ack(struct ccs_agent *a, const struct ccs_ends *ends, struct ccs_peer *p,
 			const struct ccs_wire_header *hello,
-			const struct ccs_wire_hello_ack *ack)
+			const struct ccs_wire_hello_ack *ack, const struct ccs_tenant_list *rates)
 {
 	struct ccs_wire_message m = {
 		.header = {
@@ -99,6 +109,7 @@ void ccs_send_hello_ack(struct ccs_agent *a, const struct ccs_ends *ends, struct
 	};
 
 	m.hello_ack.of = hello->sequence;
+	put_tenants(&m, rates);
 	ccs_udp_send(a, ends, &m);
 }
 
@@ -114,21 +125,22 @@ void ccs_send_cnp(struct ccs_agent *a, struct ccs_peer *p, uint32_t qpn, uint32_
 	p->cnps_sent++;
 }
 
-void ccs_send_echo(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_wire_echo *echo)
+void ccs_send_echo(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_wire_echo *echo,
+		   const struct ccs_tenant_list *rates)
 {
 	struct ccs_wire_message m = { .header.type = CCS_WIRE_ECHO, .echo = *echo };
 
+	put_tenants(&m, rates);
 	send_to_peer(a, p, &m);
 	a->totals.echoes_sent++;
 }
 
-void ccs_send_advice(struct ccs_agent *a, struct ccs_peer *p, uint64_t advised, uint32_t flows)
+void ccs_send_advice(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_wire_advice *advice,
+		     const struct ccs_tenant_list *rates)
 {
-	struct ccs_wire_message m = {
-		.header.type = CCS_WIRE_ADVICE,
-		.advice = { .advised = advised, .flows = flows },
-	};
+	struct ccs_wire_message m = { .header.type = CCS_WIRE_ADVICE, .advice = *advice };
 
+	put_tenants(&m, rates);
 	send_to_peer(a, p, &m);
 	a->totals.echoes_sent++;
 }

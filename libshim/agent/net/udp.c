@@ -90,17 +90,6 @@ static socklen_t fill_sockaddr(union any_address *to, const struct ccs_address *
 	return sizeof(to->in6);
 }
 
-/*
- * systemd binds the port before ccshimd runs, for which ccshimd.socket has ReusePort: also while an
- * agent that gives way to it has the port. Only that is possible: that agent's socket could not be
- * bound beside another, a socket of another user cannot be bound beside it, and ccshimd ends
- * the permission.
- */
-static int set_shared(int fd, bool shared)
-{
-	return set_option(fd, SOL_SOCKET, SO_REUSEPORT, shared);
-}
-
 static int bind_socket(const struct ccs_udp *u, const struct sockaddr *at, socklen_t len)
 {
 	const int fd = socket(u->family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -118,13 +107,9 @@ static int bound_socket(struct ccs_agent *a, const struct ccs_udp *u)
 	union any_address at;
 	const socklen_t len = fill_sockaddr(&at, &u->address, a->config.port,
 					    ccs_udp_scope(&u->address));
-	int fd = ccs_inherited_find(a, SOCK_DGRAM, &at.sa);
+	const int fd = ccs_inherited_find(a, SOCK_DGRAM, &at.sa);
 
-	if (fd < 0)
-		fd = bind_socket(u, &at.sa, len);
-	if (fd >= 0)
-		set_shared(fd, a->config.gives_way);
-	return fd;
+	return fd >= 0 ? fd : bind_socket(u, &at.sa, len);
 }
 
 /* CE: the message was queued where RoCE packets are queued. */

@@ -4,6 +4,7 @@
 
 #include "agent/host/core.h"
 #include "agent/telemetry/relay.h"
+#include "agent/telemetry/shares.h"
 #include "cc/minmax.h"
 
 #define RTT_MOST_US 100e3                /* limit on RTTs that peers state */
@@ -50,8 +51,9 @@ static double median(const struct ccs_port *port, double (*value_of)(const struc
 }
 
 /* A switch does not know the number of flows on its port: some may not be subscribed. */
-static struct ccs_advice_port controller_input(const struct ccs_port *port)
+static struct ccs_advice_port controller_input(const struct ccs_agent *a, struct ccs_port *port)
 {
+	ccs_port_share(a, port);
 	return (struct ccs_advice_port){
 		.now_ns = port->record.ts_ns,
 		.bytes = port->record.tx_bytes,
@@ -59,6 +61,7 @@ static struct ccs_advice_port controller_input(const struct ccs_port *port)
 		.sees_queue = port->publication,
 		.capacity = (double)port->record.capacity,
 		.flows = port->publication ? 0 : ccs_port_flows(port),
+		.unit = port->shares.unit, .units = port->shares.units,
 		.rtt_us = ccs_min(median(port, rtt_us_of), RTT_MOST_US),
 		.grain = median(port, segment_of),
 	};
@@ -78,9 +81,9 @@ static bool is_requested(const struct ccs_port *port)
 	return false;
 }
 
-void ccs_port_advise(struct ccs_port *port)
+void ccs_port_advise(const struct ccs_agent *a, struct ccs_port *port)
 {
-	const struct ccs_advice_port now = controller_input(port);
+	const struct ccs_advice_port now = controller_input(a, port);
 
 	port->record.advised = 0;
 	if (is_requested(port))
@@ -100,7 +103,7 @@ void ccs_port_joined(struct ccs_agent *a, struct ccs_port *port, uint32_t more)
 	if (!(port->capacity >= 1))
 		return;
 	port->record.capacity = (uint64_t)port->capacity;
-	now = controller_input(port);
+	now = controller_input(a, port);
 	now.now_ns = ccs_agent_now(a);
 	if (!port->publication)
 		ccs_ingress_read(&port->ingress, &now.bytes);
@@ -110,20 +113,22 @@ void ccs_port_joined(struct ccs_agent *a, struct ccs_port *port, uint32_t more)
 }
 
 uint64_t ccs_port_advised(const struct ccs_agent *a, const struct ccs_port *port,
-			  const struct ccs_subscriber *s)
+			  const struct ccs_subscriber *s, struct ccs_tenant_list *rates)
 {
-	struct ccs_record r[CCS_RECORDS] = { port->record };
-	unsigned n = 1;
+	struct ccs_record r[CCS_RECORDS];
+	unsigned n;
 
+	rates->n = 0;
 	if (!requests_advice(s))
 		return 0;
-	n += ccs_relay_records_for(a, s->peer, ccs_agent_now(a), r + n, CCS_RECORDS - n);
-	return ccs_record_advised(r, n);
+	n = ccs_relay_records_for(a, s->peer, ccs_agent_now(a), r, CCS_RECORDS - 1);
+	return ccs_port_rates(a, port, s, ccs_record_advised(r, n), rates);
 }
 
-uint64_t ccs_ports_advised(const struct ccs_agent *a, struct ccs_peer *p)
+uint64_t ccs_ports_advised(const struct ccs_agent *a, struct ccs_peer *p, struct ccs_tenant_list *rates)
 {
 	const struct ccs_subscriber sender = { .peer = p };
 
-	return p->ingress ? ccs_port_advised(a, p->ingress, &sender) : 0;
+	rates->n = 0;
+	return p->ingress ? ccs_port_advised(a, p->ingress, &sender, rates) : 0;
 }

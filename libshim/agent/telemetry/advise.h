@@ -6,14 +6,15 @@
 
 /* Pass the newest record to the port's controller, if a flow requests advice; sets
  * record.advised. */
-void ccs_port_advise(struct ccs_port *port);
+void ccs_port_advise(const struct ccs_agent *a, struct ccs_port *port);
 /* `more` flows of a subscriber have become active; their data have not arrived yet. */
 void ccs_port_joined(struct ccs_agent *a, struct ccs_port *port, uint32_t more);
-/* The rate to advise to a subscriber's flows, from all records of their path, bit/s; 0: no
- * advice. */
+/* The rate to advise to a subscriber's flows without a tenant, from all records of their path, bit/s;
+ * 0: no advice. *rates: to its tenants' flows. */
 uint64_t ccs_port_advised(const struct ccs_agent *a, const struct ccs_port *port,
-			  const struct ccs_subscriber *s);
+			  const struct ccs_subscriber *s, struct ccs_tenant_list *rates);
 /* The same for that peer's flows towards this host. */
-uint64_t ccs_ports_advised(const struct ccs_agent *a, struct ccs_peer *p);
+uint64_t ccs_ports_advised(const struct ccs_agent *a, struct ccs_peer *p,
+			   struct ccs_tenant_list *rates);
 
 #endif

@@ -98,17 +98,32 @@ void ccs_demand_join(struct ccs_agent *a, struct ccs_agent_flow *f)
 	hasten_scan(a, f->client);
 }
 
-static void count_active(struct ccs_demand *d, bool *counted, bool active)
+/* tenants: the part of each tenant */
+static void count_active(struct ccs_demand *d, uint32_t *tenants, const struct ccs_client *c,
+			 bool *counted, bool active)
 {
-	d->active += (uint32_t)active - (uint32_t)*counted;
+	const uint32_t more = (uint32_t)active - (uint32_t)*counted;
+
+	d->active += more;
+	if (c->tenant)
+		tenants[c->tenant - 1] += more;
 	*counted = active;
 }
 
 static void count_inactive(struct ccs_agent_flow *f)
 {
 	f->peer->hello.pending |= f->sends_now;
-	count_active(&f->peer->request, &f->sends_now, false);
-	count_active(&f->peer->inbound.request, &f->reads_now, false);
+	count_active(&f->peer->request, f->peer->active, f->client, &f->sends_now, false);
+	count_active(&f->peer->inbound.request, f->peer->inbound.active, f->client, &f->reads_now,
+		     false);
+}
+
+/* Its flows count as inactive until the next scan, and their peers' requests are sent then. */
+void ccs_demand_forget(struct ccs_client *c)
+{
+	for (struct ccs_agent_flow *f = c->first; f; f = f->next)
+		count_inactive(f);
+	c->scan.due_ns = 0;
 }
 
 static void end_scan(const struct ccs_agent *a, struct ccs_client *c, uint64_t now_ns)
@@ -158,9 +173,9 @@ static void scan_flow(struct ccs_agent *a, struct ccs_agent_flow *f, uint64_t no
 		p->segment = LOAD(f, segment);
 	active = is_active(&f->sent, &f->sent_ns, LOAD(f, sent), now_ns);
 	p->hello.pending |= active != f->sends_now;
-	count_active(&p->request, &f->sends_now, active);
+	count_active(&p->request, p->active, f->client, &f->sends_now, active);
 	active = is_active(&f->read, &f->read_ns, LOAD(f, read), now_ns);
-	count_active(&p->inbound.request, &f->reads_now, active);
+	count_active(&p->inbound.request, p->inbound.active, f->client, &f->reads_now, active);
 	if (!active)
 		return;
 	ccs_inbound_read(a, f);

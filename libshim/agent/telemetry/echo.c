@@ -6,16 +6,27 @@
 
 #include "agent/cnp/deliver.h"
 #include "agent/host/core.h"
+#include "agent/host/tenants.h"
+
+void ccs_echo_publish_to(const struct ccs_agent *a, const struct ccs_client *c, uint32_t index,
+			 const struct ccs_path_telemetry *t, const struct ccs_tenant_list *rates)
+{
+	struct ccs_path_telemetry own = *t;
+
+	own.advised_rate = ccs_tenant_rate(a, c, rates, t->advised_rate);
+	ccs_shm_path_write(&c->shm->path[index], &own);
+}
 
 /* Client entries are allocated from the end of the table. */
-void ccs_echo_publish(struct ccs_agent *a, uint32_t index, const struct ccs_path_telemetry *t)
+void ccs_echo_publish(struct ccs_agent *a, uint32_t index, const struct ccs_path_telemetry *t,
+		      const struct ccs_tenant_list *rates)
 {
 	struct ccs_client *c = a->client + CCS_AGENT_CLIENTS;
 
 	for (unsigned n = a->nclients; n && c-- > a->client;) {
 		n -= c->source.fd >= 0;
 		if (c->shm && c->paths[index] && ccs_client_path(c, index))
-			ccs_shm_path_write(&c->shm->path[index], t);
+			ccs_echo_publish_to(a, c, index, t, rates);
 	}
 }
 
@@ -70,6 +81,12 @@ void ccs_echo_convert(struct ccs_path_telemetry *t, struct ccs_record *r, unsign
 	convert_records(t, r, n);
 }
 
+static void store_rates(struct ccs_peer *p, const struct ccs_wire_message *m)
+{
+	p->rates.n = m->header.tenants;
+	memcpy(p->rates.tenant, m->tenant, sizeof(p->rates.tenant));
+}
+
 /* An ECHO that arrives after newer telemetry is ignored. */
 void ccs_echo_receive(struct ccs_agent *a, struct ccs_peer *p, struct ccs_wire_message *m)
 {
@@ -80,24 +97,27 @@ void ccs_echo_receive(struct ccs_agent *a, struct ccs_peer *p, struct ccs_wire_m
 		return;
 	p->telemetry_sequence = m->header.sequence;
 	ccs_echo_convert(&p->telemetry, m->echo.record, m->echo.n, m->echo.flows, now_ns);
-	ccs_echo_publish(a, p->index, &p->telemetry);
+	store_rates(p, m);
+	ccs_echo_publish(a, p->index, &p->telemetry, &p->rates);
 	if (switch_records == p->switch_records)
 		return;
 	p->switch_records = switch_records;
 	ccs_deliver_peer_to_all(a, p);
 }
 
-void ccs_echo_advice(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_wire_advice *m)
+void ccs_echo_advice(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_wire_advice *advice,
+		     const struct ccs_wire_message *m)
 {
 	struct ccs_path_telemetry *t = &p->telemetry;
-	const double advised = m->advised <= CCS_RECORD_CAPACITY_MOST ? (double)m->advised : 0;
+	const double advised = advice->advised <= CCS_RECORD_CAPACITY_MOST ? (double)advice->advised : 0;
 
-	if (t->flows == clamp_flows(m->flows) && !(advised > 0))
+	if (t->flows == clamp_flows(advice->flows) && !(advised > 0))
 		return;
-	t->flows = clamp_flows(m->flows);
+	t->flows = clamp_flows(advice->flows);
 	if (advised > 0) {
+		store_rates(p, m);
 		t->advised_rate = advised;
 		t->updated_ns = ccs_agent_now(a);
 	}
-	ccs_echo_publish(a, p->index, &p->telemetry);
+	ccs_echo_publish(a, p->index, &p->telemetry, &p->rates);
 }

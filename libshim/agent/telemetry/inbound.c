@@ -14,6 +14,7 @@
 #include "agent/telemetry/echo.h"
 #include "agent/telemetry/relay.h"
 #include "agent/telemetry/subscribers.h"
+#include "agent/telemetry/shares.h"
 #include "base/sysfs.h"
 
 /* -- available feedback ------------------------------------------------------------- */
@@ -126,7 +127,7 @@ static void start_reading(struct ccs_agent *a, struct ccs_agent_flow *f)
 	}
 	if (!c->paths[in->path - 1]++) {
 		write_flags(c, in);
-		ccs_shm_path_write(&c->shm->path[in->path - 1], &in->telemetry);
+		ccs_echo_publish_to(a, c, in->path - 1, &in->telemetry, &in->rates);
 	}
 	f->reads = true;
 	atomic_store_explicit(&c->shm->slot[f->slot].inbound, in->path, memory_order_release);
@@ -162,10 +163,11 @@ static void set_switch_records(struct ccs_agent *a, struct ccs_inbound *in, bool
 			write_flags(c, in);
 }
 
-void ccs_inbound_report(struct ccs_agent *a, const struct ccs_port *port, struct ccs_peer *p,
-			uint32_t flows)
+void ccs_inbound_report(struct ccs_agent *a, const struct ccs_port *port,
+			const struct ccs_subscriber *s, uint32_t flows)
 {
 	struct ccs_record r[CCS_RECORDS] = { port->record };
+	struct ccs_peer *p = s->peer;
 	struct ccs_inbound *in = &p->inbound;
 	unsigned n = 1;
 
@@ -173,7 +175,8 @@ void ccs_inbound_report(struct ccs_agent *a, const struct ccs_port *port, struct
 		return;
 	r[0].covers_ns = port->sampled_ns;
 	n += ccs_relay_records_for(a, p, port->sampled_ns, r + 1, CCS_RECORDS - 1);
+	r[0].advised = ccs_port_rates(a, port, s, ccs_record_advised(r + 1, n - 1), &in->rates);
 	set_switch_records(a, in, n > 1);
 	ccs_echo_convert(&in->telemetry, r, n, flows, ccs_agent_now(a));
-	ccs_echo_publish(a, in->path - 1, &in->telemetry);
+	ccs_echo_publish(a, in->path - 1, &in->telemetry, &in->rates);
 }

@@ -2,7 +2,7 @@
 #ifndef CCS_AGENT_INBOUND_H
 #define CCS_AGENT_INBOUND_H
 /* Feedback for data that arrive because flows of this host READ them. */
-#include "agent/host/priv.h"
+#include "agent/telemetry/ports.h"
 
 void ccs_inbound_attach(struct ccs_agent *a, struct ccs_agent_flow *f);
 void ccs_inbound_detach(struct ccs_agent_flow *f);
@@ -16,7 +16,7 @@ void ccs_inbound_read(struct ccs_agent *a, struct ccs_agent_flow *f);
 void ccs_inbound_update(struct ccs_agent *a, struct ccs_peer *p, uint32_t active_before,
 			uint64_t now_ns);
 /* Write a new sample of the peer's inbound port to the clients whose flows READ from it. */
-void ccs_inbound_report(struct ccs_agent *a, const struct ccs_port *port, struct ccs_peer *p,
-			uint32_t flows);
+void ccs_inbound_report(struct ccs_agent *a, const struct ccs_port *port,
+			const struct ccs_subscriber *s, uint32_t flows);
 
 #endif

@@ -161,6 +161,7 @@ void ccs_ports_close(struct ccs_agent *a)
 		if (port->ifindex && !port->publication)
 			ccs_ingress_close(&port->ingress);
 		free(port->sub);
+		free(port->shares.share);
 	}
 	ccs_netlink_close(&a->netlink);
 	free(a->port);

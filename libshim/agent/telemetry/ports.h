@@ -6,6 +6,7 @@
 #include "agent/host/qdisc.h"
 #include "agent/telemetry/ingress.h"
 #include "cc/advice.h"
+#include "cc/shares.h"
 
 /* Requested periods are limited to this range. */
 #define CCS_PERIOD_LEAST_NS 200000ull
@@ -16,7 +17,7 @@ struct ccs_subscriber {
 	bool inbound;                    /* flows here READ from it; false: it sends to them */
 	uint64_t due_ns;
 	uint64_t reported_bytes;         /* in the last report */
-	uint64_t reported_advised;       /* in the last report */
+	double reported_advised;         /* sum of the rates in the last report */
 };
 
 struct ccs_port {
@@ -29,6 +30,12 @@ struct ccs_port {
 	double capacity;                 /* configured or the interface's, bit/s; 0: unknown */
 
 	struct ccs_advice advice;
+	struct {
+		struct ccs_tenant_share *share; /* n of max in use; n 0: there are no tenants */
+		unsigned n, max;
+		double unit, units;      /* see cc/advice.h */
+		bool current;            /* false: flows or weights have changed */
+	} shares;
 	struct ccs_record record;        /* newest; ts_ns is 0 before the first */
 	uint64_t sampled_ns;             /* just before it was taken, by this host's clock */
 	uint64_t next_ns;                /* sample */

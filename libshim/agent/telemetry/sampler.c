@@ -16,6 +16,7 @@
 #include "agent/telemetry/ports.h"
 #include "agent/telemetry/relay.h"
 #include "agent/telemetry/subscribers.h"
+#include "agent/telemetry/shares.h"
 #include "cc/minmax.h"
 
 #define SHARE_EACH 0.005
@@ -89,25 +90,36 @@ static bool update_record(struct ccs_agent *a, struct ccs_port *port)
 		port->record.link = ccs_record_link(&port->record, sizeof(port->record));
 	port->record.capacity = (uint64_t)port->capacity;
 	if (port->record.capacity > 0)
-		ccs_port_advise(port);
+		ccs_port_advise(a, port);
 	return port->record.capacity > 0;
 }
 
 /* -- messages ---------------------------------------------------------------------- */
 
+static double sum_of(uint64_t advised, const struct ccs_tenant_list *rates)
+{
+	double sum = (double)advised;
+
+	for (unsigned i = 0; i < rates->n; i++)
+		sum += (double)rates->tenant[i].advised;
+	return sum;
+}
+
 static void report_to_sender(struct ccs_agent *a, const struct ccs_port *port,
 			     struct ccs_subscriber *s, uint32_t flows)
 {
 	struct ccs_wire_echo m = { .n = 1, .flows = flows, .record = { port->record } };
+	struct ccs_tenant_list rates;
 	struct ccs_peer *p = s->peer;
 
 	m.record[0].covers_ns = port->sampled_ns;
 	m.n += ccs_relay_records_for(a, p, port->sampled_ns, m.record + 1, CCS_RECORDS - 1);
+	m.record[0].advised = ccs_port_rates(a, port, s, ccs_record_advised(m.record + 1, m.n - 1), &rates);
 	for (unsigned i = 0; i < m.n; i++)
 		m.record[i].covers_ns = ccs_peer_clock(p, m.record[i].covers_ns);
 	ccs_record_sort(m.record, m.n);
-	s->reported_advised = ccs_record_advised(m.record, m.n);
-	ccs_send_echo(a, p, &m);
+	s->reported_advised = sum_of(ccs_record_advised(m.record, m.n), &rates);
+	ccs_send_echo(a, p, &m, &rates);
 }
 
 static void report_to_receiver(struct ccs_agent *a, const struct ccs_port *port, struct ccs_peer *p)
@@ -164,25 +176,27 @@ static uint64_t peer_period_ns(const struct ccs_agent *a, const struct ccs_port 
 static void report_to_reader(struct ccs_agent *a, const struct ccs_port *port,
 			     struct ccs_subscriber *s, uint32_t flows)
 {
-	ccs_inbound_report(a, port, s->peer, flows);
-	s->reported_advised = (uint64_t)s->peer->inbound.telemetry.advised_rate;
+	ccs_inbound_report(a, port, s, flows);
+	s->reported_advised = sum_of((uint64_t)s->peer->inbound.telemetry.advised_rate,
+				     &s->peer->inbound.rates);
 }
 
 /* Between two reports: send the advised rate alone, if it has changed much. */
 static void report_change(struct ccs_agent *a, const struct ccs_port *port,
 			  struct ccs_subscriber *s, uint32_t flows)
 {
-	const uint64_t advised = ccs_port_advised(a, port, s);
-	const double reported = (double)s->reported_advised;
+	struct ccs_tenant_list rates;
+	const uint64_t advised = ccs_port_advised(a, port, s, &rates);
+	const double reported = s->reported_advised, sum = sum_of(advised, &rates);
 
-	if (!advised || fabs((double)advised - reported) <= ADVICE_CHANGE * reported)
+	if (!advised || fabs(sum - reported) <= ADVICE_CHANGE * reported)
 		return;
 	if (s->inbound) {
 		report_to_reader(a, port, s, flows);
 		return;
 	}
-	s->reported_advised = advised;
-	ccs_send_advice(a, s->peer, advised, flows);
+	s->reported_advised = sum;
+	ccs_send_advice(a, s->peer, &(struct ccs_wire_advice){ advised, flows }, &rates);
 }
 
 /* A report that is nearly due uses this sample, not the next. */

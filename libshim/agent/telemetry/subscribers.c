@@ -28,6 +28,7 @@ void ccs_subscriber_remove(struct ccs_port *port, const struct ccs_peer *p, bool
 	if (!s)
 		return;
 	*s = port->sub[--port->nsubs];
+	port->shares.current = false;
 	port->nreaders -= inbound;
 }
 
@@ -71,6 +72,7 @@ static void subscribe_ingress(struct ccs_agent *a, struct ccs_peer *p, uint32_t 
 	if (p->subscription.flows)
 		ccs_port_refresh_capacity(a, port);
 	set_subscribed(port, p, p->subscription.flows);
+	port->shares.current = false;
 	ccs_port_check_capacity(a, port);
 }
 
@@ -86,6 +88,7 @@ bool ccs_subscribers_update_inbound(struct ccs_agent *a, struct ccs_peer *p)
 		return false;
 	ccs_port_refresh_capacity(a, port);
 	add_subscriber(port, p, true);
+	port->shares.current = false;
 	ccs_port_check_capacity(a, port);
 	ccs_relay_ask(a, &p->ends.local, ccs_port_flows(port), in->request.period_us);
 	return port->capacity > 0;
@@ -143,14 +146,17 @@ static uint32_t claim_announcement(struct ccs_agent *a, struct ccs_peer *p, uint
 }
 
 void ccs_subscribers_update(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_ends *ends,
-			    const struct ccs_wire_hello *m)
+			    const struct ccs_wire_message *message)
 {
+	const struct ccs_wire_hello *m = &message->hello;
 	struct ccs_subscription *s = &p->subscription;
 	const uint32_t flows = limit_flows(a, m->flows);
 	const uint32_t more = claim_announcement(a, p, flows);
 
 	s->requested = m->requested;
 	s->flows = flows;
+	s->tenants.n = message->header.tenants;
+	memcpy(s->tenants.tenant, message->tenant, sizeof(s->tenants.tenant));
 	s->period_ns = clamp_period_ns(m->period_us);
 	s->segment = m->segment < SEGMENT_MOST ? m->segment : SEGMENT_MOST;
 	s->rtt_us = m->rtt_us ? m->rtt_us : m->period_us;

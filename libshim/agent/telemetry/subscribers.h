@@ -6,7 +6,7 @@
 
 /* Update a peer's subscriptions from its newest HELLO. */
 void ccs_subscribers_update(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_ends *ends,
-			    const struct ccs_wire_hello *m);
+			    const struct ccs_wire_message *message);
 /* Update the subscription of flows here that READ from that peer. False: their data cannot be
  * measured. */
 bool ccs_subscribers_update_inbound(struct ccs_agent *a, struct ccs_peer *p);

@@ -13,7 +13,6 @@
 #include "cc/minmax.h"
 #include "feedback/agent_client.h"
 #include "observe/log.h"
-#include "preload/control/agent_thread.h"
 #include "preload/control/policy.h"
 #include "preload/control/qp_telemetry.h"
 #include "preload/object/clock.h"
@@ -56,18 +55,7 @@ static const struct ccs_cc_ops *fallback_of(const struct ccs_policy *p)
 
 void ccs_qp_feedback_setup(const struct ccs_options *o)
 {
-	static int (*const start[])(const char *path) = {
-		[CCS_AGENT_THREAD_AUTO] = ccs_agent_thread_start_auto,
-		[CCS_AGENT_THREAD_Y] = ccs_agent_thread_start,
-		[CCS_AGENT_THREAD_N] = NULL,
-	};
-	struct ccs_agent_client_config config = {
-		.serve = start[o->agent_thread],
-		.end_serving = ccs_agent_thread_stop,
-	};
-
-	snprintf(config.path, sizeof(config.path), "%s", o->agent);
-	ccs_agent_client_setup(&config);
+	ccs_agent_client_setup(o->agent);
 }
 
 void ccs_qp_feedback_prepare(struct ccs_policy *p)
@@ -202,7 +190,6 @@ static void process_status(struct qp *qp, uint32_t status, uint64_t *now_ns)
 	if (status >= STATUSES)
 		return;
 	fb->status = status;
-	ccs_agent_thread_flush_log();
 	if (statuses[status].why) {
 		log_missing(qp, status);
 		if (fb->telemetry)
@@ -309,7 +296,6 @@ static struct ccs_slot *register_flow(const struct qp *qp, const struct ibv_ah_a
 	};
 	union ibv_gid gid;
 
-	flow.optional = qp->policy->automatic;
 	if (!ah->is_global ||
 	    ccs_real()->ibv_query_gid(qp->ctx->context, qp->attr.port, ah->grh.sgid_index, &gid))
 		return NULL;

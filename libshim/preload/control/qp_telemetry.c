@@ -6,7 +6,6 @@
 #include "preload/control/qp_telemetry.h"
 
 #include <arpa/inet.h>
-#include <math.h>
 #include <string.h>
 
 #include "cc/minmax.h"

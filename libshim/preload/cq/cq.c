@@ -5,7 +5,6 @@
  */
 #include "preload/cq/cq.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/cacheline.h"

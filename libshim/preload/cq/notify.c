@@ -158,7 +158,7 @@ static bool enter_rtr(struct ibv_qp *qp, struct ibv_qp_attr *attr)
 }
 
 /* Through RTS: libmlx5 accepts no WQE of a QP that was never in RTS. */
-static bool enter_error(struct ibv_qp *qp)
+bool ccs_notify_enter_error(struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = {
 		.port_num = 1,
@@ -188,7 +188,7 @@ static bool create_qp(struct ccs_event_qp *eq)
 
 	eq->pd = ccs_real()->ibv_alloc_pd(eq->shadow.cq->context);
 	eq->qp = eq->pd ? ccs_real()->ibv_create_qp(eq->pd, &init) : NULL;
-	return eq->qp && enter_error(eq->qp);
+	return eq->qp && ccs_notify_enter_error(eq->qp);
 }
 
 static bool create_event_qp(struct cq *cq, struct ccs_event_qp *eq)

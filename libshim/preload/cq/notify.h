@@ -98,6 +98,9 @@ static inline bool ccs_notify_is_all_unsignalled(struct cq *cq)
 	return atomic_load(&cq->events.all_unsignalled) && atomic_load(&cq->events.busy) == 1;
 }
 
+/* Move a QP of the shim's from RESET to ERR, through RTS. False: the device refuses. */
+bool ccs_notify_enter_error(struct ibv_qp *qp);
+
 /* Without the pacer thread, keep the shadow CQs armed. */
 void ccs_notify_always_arm(struct cq *cq);
 

@@ -4,6 +4,7 @@
 
 #include "preload/datapath/drain.h"
 #include "preload/datapath/emit.h"
+#include "preload/datapath/impair.h"
 #include "preload/datapath/wr.h"
 #include "preload/object/mr.h"
 
@@ -64,5 +65,7 @@ uint32_t ccs_accept(struct qp *qp, const struct ibv_send_wr *wr, uint32_t flags)
 	if ((flags & CCS_WR_SPLIT) && len > NEVER_SPLIT && !may_split(qp, wr, len))
 		flags &= ~(uint32_t)CCS_WR_SPLIT;
 	set_source(qp, ccs_flow_accept(&qp->flow, len, flags), wr);
+	if (__builtin_expect(qp->impaired, 0))
+		ccs_impair_accept(qp, qp->flow.wr_head - 1);
 	return flags;
 }

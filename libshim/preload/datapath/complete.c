@@ -11,6 +11,7 @@
 #include "preload/cq/cq.h"
 #include "preload/cq/notify.h"
 #include "preload/cq/shadow_cq.h"
+#include "preload/datapath/impair.h"
 #include "preload/datapath/qp.h"
 #include "preload/datapath/wr.h"
 #include "preload/object/clock.h"
@@ -98,6 +99,8 @@ static void flush_wrs(struct cq *cq, struct qp *qp, uint32_t reserved)
 		if (wr->reported)
 			continue;
 		wc.wr_id = wr->id;
+		if (qp->impaired)
+			ccs_impair_status(qp, &wc);
 		ccs_cq_push(cq, &wc, &more, qp);
 		ccs_notify_completion(cq, wc.status);
 	}

@@ -12,6 +12,7 @@
 #include "observe/log.h"
 #include "preload/control/qp_feedback.h"
 #include "preload/cq/cq.h"
+#include "preload/datapath/impair.h"
 #include "preload/datapath/pacer_thread.h"
 #include "preload/datapath/wr.h"
 #include "preload/object/real.h"
@@ -39,7 +40,9 @@ static void fill_batch(struct qp *qp, struct doorbell *b, uint64_t *now_ns)
 	if (__builtin_expect(ccs_flow_wants_entries(&qp->flow, EMIT_BATCH), 0))
 		ccs_qp_add_entries(qp);
 	for (b->n = 0; b->n < EMIT_BATCH && ccs_flow_waiting(&qp->flow); b->n++) {
-		seg = ccs_flow_next(&qp->flow, now_ns, ccs_now_ns);
+		seg = __builtin_expect(qp->impaired, 0)
+			? ccs_impair_next(qp, now_ns)
+			: ccs_flow_next(&qp->flow, now_ns, ccs_now_ns);
 		if (!seg)
 			break;
 		number = ccs_flow_newest(&qp->flow);
@@ -248,14 +251,21 @@ static uint64_t due_ns(struct qp *qp, uint64_t now_ns)
 {
 	const uint64_t due = ccs_flow_wait(&qp->flow, now_ns), next_poll = now_ns + poll_interval_ns(qp);
 
+	if (qp->impaired)
+		return ccs_impair_due(qp, now_ns, due, next_poll);
 	return due > next_poll && !qp->flow.paced ? next_poll : due;
 }
 
 /* WRs are deferred; or no longer, and the timer must be cancelled. */
 void ccs_emit_schedule_deferred(struct qp *qp, uint64_t *now_ns)
 {
-	uint64_t due = due_ns(qp, ccs_now(now_ns));
+	uint64_t due;
 
+	if (qp->impaired && ccs_impair_fail(qp, ccs_now(now_ns))) {
+		ccs_emit_await_flush(qp, now_ns);
+		return;
+	}
+	due = due_ns(qp, ccs_now(now_ns));
 	if (qp->flow.state == CCS_FLOW_SQD)
 		due = 0; /* in SQD: emission continues when the application leaves that state */
 	if (ccs_emit_must_poll(qp)) {

@@ -293,7 +293,8 @@ static inline int post_at_once(struct qp *qp, bool runs, struct ccs_post_outcome
 	struct doorbell b;
 	int rc = 0;
 
-	if (qp->flow.state != CCS_FLOW_RUN || qp->state < IBV_QPS_RTS || qp->resumed)
+	if (qp->flow.state != CCS_FLOW_RUN || qp->state < IBV_QPS_RTS || qp->resumed ||
+	    qp->impaired)
 		return 0;
 	do {
 		o->left = fill_at_once(qp, o->left, runs, &b, now_ns);

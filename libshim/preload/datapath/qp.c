@@ -43,6 +43,7 @@ void ccs_qp_put(struct qp *qp)
 		ccs_cq_put(qp->cq);
 	ccs_flow_destroy(&qp->flow);
 	free(qp->wr_batch);
+	free(qp->failure.impair);
 	ccs_pool_free(qp->copy, 1, copies_size(qp));
 	free(qp->feedback.telemetry);
 	ccs_pool_free(qp, 1, sizeof(*qp));

@@ -18,9 +18,9 @@ enum { INTEL = 0x8086, MELLANOX = 0x02c9, RXE = 0xffffff };
 
 static const struct ccs_provider providers[] = {
 	{ .library = "libmlx5", .vendor = MELLANOX, PURGES, .arms_by_index = true,
-	  .flushes = true, .remembers_rts = true, .hides_sent_imm = true,
+	  .flushes = true, .remembers_rts = true, .hides_sent_imm = true, .has_mlx5_codes = true,
 	  .doubles_rings = true, ERRORS(ENOMEM, ENOMEM) },
-	{ .library = "libmlx4", PURGES, .arms_by_index = true, .flushes = true,
+	{ .library = "libmlx4", PURGES, .arms_by_index = true, .flushes = true, .has_mlx5_codes = true,
 	  .doubles_rings = true, ERRORS(ENOMEM, ENOMEM) },
 	{ .library = "libmthca", PURGES, .arms_by_index = true, .flushes = true,
 	  .doubles_rings = true, ERRORS(ENOMEM, ENOMEM) },

@@ -17,6 +17,7 @@ struct ccs_provider {
 	bool reads_send_cq;              /* posting and polling read ibv_qp.send_cq */
 	bool remembers_rts;              /* ibv_wr_complete() needs RTS once since the last RESET */
 	bool hides_sent_imm;             /* only ibv_poll_cq() flags immediate data of a send */
+	bool has_mlx5_codes;             /* vendor_err of failures as libmlx5 reports it */
 	bool syscalls;                   /* posting is a system call: a software device */
 	bool doubles_rings;              /* doubles a send queue to fit, and grants all entries */
 	bool reuses_silently;            /* reuses unsignalled WQEs' entries before a poll */

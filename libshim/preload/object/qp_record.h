@@ -61,6 +61,8 @@ struct qp_failure {
 	bool flush_seen;                 /* the device has flushed a WQE */
 	bool marker_posted;              /* the newest WQE is the shim's */
 	bool listed;                     /* in cq->broken, or being destroyed */
+	atomic_bool fatal_given;         /* the application has read IBV_EVENT_QP_FATAL of async.c */
+	struct impairment *impair;       /* NULL: never impaired (datapath/impair.h) */
 };
 
 /* Attributes as the application set them. */
@@ -68,6 +70,7 @@ struct qp_attr {
 	struct ibv_qp_cap cap;           /* as returned to the application */
 	struct parent_domain *domain;    /* NULL: not in a parent domain */
 	uint8_t port;
+	bool may_split;                  /* created with entries for segments */
 	uint8_t class_given, class_sent; /* traffic class: the application's, the device's */
 };
 
@@ -91,9 +94,9 @@ struct qp {
 	bool has_feedback : 1;           /* feedback.slot is set */
 	bool resumed : 1;                /* in RTS, since the application posted last */
 	bool early : 1;                  /* not in RTS since it was created or reset */
-	bool special : 1;                /* posts are system calls, or batches of ibv_wr_* */
+	bool special : 1;                /* posts are system calls, or batches of ibv_wr_*, or impaired */
 	bool counted : 1;                /* in shadow->busy */
-	bool may_split : 1;              /* created with entries for segments */
+	bool impaired : 1;               /* by the option `impair` */
 	struct qp_events events;
 	bool sq_sig_all : 1;
 	bool timed;                      /* counted in cq->timed */

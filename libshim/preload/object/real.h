@@ -46,6 +46,9 @@
 /* Verbs that the shim calls and does not interpose. */
 #define CCS_CALLED(X) \
 	X(ibv_alloc_pd, "IBVERBS_1.1", struct ibv_pd *, (struct ibv_context *)) \
+	X(ibv_create_srq, "IBVERBS_1.1", struct ibv_srq *, \
+	  (struct ibv_pd *, struct ibv_srq_init_attr *)) \
+	X(ibv_destroy_srq, "IBVERBS_1.1", int, (struct ibv_srq *)) \
 	X(ibv_qp_to_qp_ex, "IBVERBS_1.6", struct ibv_qp_ex *, (struct ibv_qp *)) \
 	X(ibv_query_device, "IBVERBS_1.1", int, (struct ibv_context *, struct ibv_device_attr *)) \
 	X(ibv_query_gid, "IBVERBS_1.1", int, \

@@ -8,6 +8,7 @@
 #include "preload/control/policy.h"
 #include "preload/control/qp_feedback.h"
 #include "preload/datapath/emit.h"
+#include "preload/datapath/impair.h"
 #include "preload/datapath/qp.h"
 #include "preload/object/clock.h"
 #include "preload/object/shim.h"
@@ -39,7 +40,7 @@ void ccs_qp_flow_config(const struct qp *qp, double line_rate, struct ccs_flow_c
 		.epoch_ns = ccs_epoch_ns(),
 		.segment = o->segment,
 		.max_inflight = o->max_inflight,
-		.split = o->split && qp->may_split,
+		.split = o->split && qp->attr.may_split,
 		.enforce = o->mode == CCS_MODE_ENFORCE,
 		.sink = ccs_trace_on ? write_trace : NULL,
 		.seed = 0x9e3779b97f4a7c15ull * (qp->qp_num + 1ull),
@@ -60,6 +61,7 @@ void ccs_qp_apply_policy(struct qp *qp, const struct ccs_policy *policy, uint64_
 	ccs_qp_flow_config(qp, known ? qp->flow.cc.path.line_rate
 				 : ccs_context_line_rate(qp->ctx, qp->attr.port, given), &conf);
 	ccs_flow_configure(&qp->flow, &conf, ccs_qp_feedback_algorithm(qp), now_ns);
+	ccs_impair_configure(qp);
 	while (qp->flow.growable && !conf.enforce && ccs_qp_add_entries(qp))
 		;
 }

@@ -6,7 +6,6 @@
  */
 #include "preload/verbs/verbs.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 

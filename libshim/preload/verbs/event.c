@@ -4,6 +4,7 @@
  * passed to the CQ that raised the event.
  */
 #include "preload/cq/cq.h"
+#include "preload/datapath/async.h"
 #include "preload/datapath/drain.h"
 #include "preload/object/real.h"
 #include "preload/object/shim.h"
@@ -80,9 +81,12 @@ HOOK void ibv_ack_cq_events(struct ibv_cq *ibcq, unsigned int n)
  */
 HOOK int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
 {
-	const int rc = ccs_real()->ibv_get_async_event(context, event);
 	struct cq *cq;
+	int rc;
 
+	do
+		rc = ccs_real()->ibv_get_async_event(context, event);
+	while (!rc && !ccs_forked() && !ccs_async_translate(event));
 	if (rc || event->event_type != IBV_EVENT_CQ_ERR || ccs_forked())
 		return rc;
 	cq = ccs_cq_find(event->element.cq);
@@ -99,6 +103,8 @@ HOOK void ibv_ack_async_event(struct ibv_async_event *event)
 	struct cq *cq = event->event_type == IBV_EVENT_CQ_ERR && !ccs_forked()
 		? ccs_cq_find(event->element.cq) : NULL;
 
+	if (!ccs_forked() && ccs_async_is_acked(event))
+		return;
 	if (!cq || !claim_unacked(&cq->async_acked, 1))
 		ccs_real()->ibv_ack_async_event(event);
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Creation of queue pairs: which are controlled, and on which shadow CQ. */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/pool.h"
 #include "preload/control/policy.h"
 #include "preload/control/qp_feedback.h"
 #include "preload/cq/cq.h"
-#include "preload/datapath/qp.h"
+#include "preload/datapath/impair.h"
 #include "preload/object/clock.h"
 #include "preload/object/parent_domain.h"
 #include "preload/object/ptrmap.h"
@@ -161,7 +160,7 @@ static struct qp *make_record(struct ibv_qp *real, const struct request *rq, str
 	/* The application gets the same depth as without the shim, if the device grants it. */
 	qp->attr.cap.max_send_wr = ccs_qp_bare_depth(rq->ctx, attr->cap.max_send_wr,
 						     cap->max_send_wr);
-	qp->may_split = ccs_policy_may_split();
+	qp->attr.may_split = ccs_policy_may_split();
 	qp->policy = ccs_policy_default();
 	ccs_policy_warn_missing_feedback(qp->policy);
 	qp->split_imm = qp->policy->options.split_imm;
@@ -179,6 +178,7 @@ static struct qp *make_record(struct ibv_qp *real, const struct request *rq, str
 		return NULL;
 	}
 	qp->flow.reuses_silently = cq->ctx->provider->reuses_silently;
+	ccs_impair_configure(qp);
 	ccs_wr_batch_update_space(qp);
 	ccs_qp_ex_install(qp);
 	ccs_qp_set_send_cq(qp, true);

@@ -12,6 +12,7 @@
 #include "preload/cq/cq.h"
 #include "preload/datapath/drain.h"
 #include "preload/datapath/emit.h"
+#include "preload/datapath/impair.h"
 #include "preload/datapath/linger.h"
 #include "preload/datapath/pacer_thread.h"
 #include "preload/datapath/qp.h"
@@ -30,7 +31,8 @@
 /* Update the flow for the new state, after the device has accepted it. */
 static void enter_state(struct qp *qp, const struct ibv_qp_attr *attr)
 {
-	const bool pending = qp->state < IBV_QPS_RTS && qp->flow.seg_tail != qp->flow.seg_head;
+	const bool first = qp->state < IBV_QPS_RTS;
+	const bool pending = first && qp->flow.seg_tail != qp->flow.seg_head;
 
 	qp->state = attr->qp_state;
 	qp->early = qp->early ? qp->state != IBV_QPS_RTS : qp->state == IBV_QPS_RESET;
@@ -39,6 +41,8 @@ static void enter_state(struct qp *qp, const struct ibv_qp_attr *attr)
 		qp->peer.subject = (struct ccs_match_subject){ 0 };
 		ccs_qp_end_broken(qp);
 		ccs_flow_reset(&qp->flow);
+		if (qp->impaired)
+			ccs_impair_reset(qp);
 		break;
 	case IBV_QPS_RTS:
 		if (qp->flow.state == CCS_FLOW_SQD) {
@@ -47,6 +51,8 @@ static void enter_state(struct qp *qp, const struct ibv_qp_attr *attr)
 		}
 		qp->resumed |= pending; /* rxe begins the WQEs that it has when it gets the next one */
 		ccs_flow_untime(&qp->flow);
+		if (qp->impaired && first)
+			ccs_impair_connect(qp, ccs_now_ns());
 		break;
 	default:
 		break;

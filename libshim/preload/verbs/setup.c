@@ -20,7 +20,6 @@
 #include "observe/log.h"
 #include "observe/stats.h"
 #include "observe/trace.h"
-#include "preload/control/agent_thread.h"
 #include "preload/control/policy.h"
 #include "preload/control/qp_feedback.h"
 #include "preload/datapath/linger.h"
@@ -78,7 +77,6 @@ static void finish(void)
 		return;
 	ccs_linger_at_exit();
 	ccs_agent_client_finish();
-	ccs_agent_thread_flush_log();
 	ccs_trace_finish();
 	if (shim->options.report[0])
 		ccs_report_write();

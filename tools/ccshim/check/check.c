@@ -6,7 +6,6 @@
 #include "check.h"
 
 #include <dlfcn.h>
-#include <getopt.h>
 #include <limits.h>
 #include <string.h>
 
@@ -16,6 +15,7 @@
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/ccshim/shared/preload.h"
 #include "tools/ccshim/run/run_options.h"
+#include "tools/common/next_option.h"
 
 static int print_help(void)
 {
@@ -172,7 +172,7 @@ int cmd_check(int argc, char **argv)
 
 	argv[0] = (char *)"ccshim check"; /* the prefix of getopt's messages */
 	ccs_options_default(&options.scratch);
-	while ((letter = getopt_long(argc, argv, "+" RUN_OPTIONS "h", long_options, NULL)) != -1) {
+	while ((letter = next_option(argc, argv, "+" RUN_OPTIONS "h", long_options, NULL)) != -1) {
 		if (letter == 'h')
 			return print_help();
 		if (letter == OPT_JSON)

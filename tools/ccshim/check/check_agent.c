@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Checks that the host agent runs and works, if the algorithm needs one. */
 #include <errno.h>
-#include <libgen.h>
 #include <limits.h>
-#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "config/agent_place.h"
 #include "tools/common/ask_agent.h"
 #include "tools/ccshim/shared/preload.h"
-#include "tools/common/capabilities.h"
 #include "tools/common/installed.h"
 #include "tools/common/program.h"
 #include "check.h"
@@ -99,28 +95,9 @@ static void report_status(struct check *c, const char *socket, const char *statu
 			  seen);
 }
 
-/* Whether a process of this user may run the agent in a thread. */
-static bool may_run_agent(const char *socket)
+static void report_missing(struct check *c, const char *socket, int error)
 {
-	char path[PATH_MAX], *dir;
-
-	snprintf(path, sizeof(path), "%s", socket);
-	dir = dirname(path);
-	if (access(dir, F_OK) != 0)
-		dir = dirname(dir); /* it would be created */
-	return has_capability(CAP_NET_RAW) && access(dir, W_OK) == 0;
-}
-
-static void report_missing(struct check *c, const char *socket, int thread, int error)
-{
-	const bool absent = error == ENOENT || error == ECONNREFUSED;
-	const bool may = thread == CCS_AGENT_THREAD_Y ||
-			 (thread == CCS_AGENT_THREAD_AUTO && !ccs_agent_place_obstacle(c->root));
-
-	if (absent && may && may_run_agent(socket))
-		check_report(c, CHECK_OK, "agent", NULL, "no agent runs at %s: the command's process "
-			  "will run one in a thread", socket);
-	else if (absent)
+	if (error == ENOENT || error == ECONNREFUSED)
 		check_report(c, CHECK_WARN, "agent", "start ccshimd here and on the peers; until then "
 			  "the algorithm of option fallback is used", "no agent runs at %s", socket);
 	else
@@ -147,7 +124,7 @@ void check_agent(struct check *c, const struct ccs_options *o)
 		if (!geteuid() && !*c->root)
 			report_firewall(c);
 	} else {
-		report_missing(c, path, o->agent_thread, errno);
+		report_missing(c, path, errno);
 	}
 	free(status);
 }

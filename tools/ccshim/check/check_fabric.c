@@ -134,6 +134,8 @@ static bool is_software(const struct interface *i)
 static bool check_interface(struct check *c, const char *device)
 {
 	struct interface i = { .c = c, .priority = c->priority };
+	char hardware[NIC_MEMBERS][IF_NAMESIZE + 1];
+	unsigned n;
 
 	snprintf(i.sysfs, sizeof(i.sysfs), "%s/sys", c->root);
 	snprintf(i.device, sizeof(i.device), "%s", device);
@@ -146,8 +148,12 @@ static bool check_interface(struct check *c, const char *device)
 		return true;
 	}
 	check_mtu(&i);
-	check_dcb(&i);
-	check_ecn(&i);
+	n = nic_hardware(i.sysfs, i.name, hardware);
+	for (unsigned k = 0; k < n; k++) {
+		memcpy(i.name, hardware[k], sizeof(i.name));
+		check_dcb(&i);
+		check_ecn(&i);
+	}
 	return true;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "nic.h"
 
+#include <dirent.h>
 #include <limits.h>
 #include <linux/dcbnl.h>
 #include <linux/ethtool.h>
@@ -205,4 +206,34 @@ long nic_read_number(const char *sysfs, const char *interface, const char *file)
 		close(fd);
 	text[n > 0 ? n : 0] = '\0';
 	return n > 0 ? strtol(text, NULL, 10) : -1;
+}
+
+static int is_lower(const struct dirent *entry)
+{
+	return strncmp(entry->d_name, "lower_", 6) == 0 && strlen(entry->d_name + 6) <= IF_NAMESIZE;
+}
+
+/* Append to names, which has n; depth: levels of lower interfaces that may follow. */
+static unsigned add_hardware(const char *sysfs, const char *interface, char names[NIC_MEMBERS][IF_NAMESIZE + 1],
+			     unsigned n, unsigned depth)
+{
+	char path[PATH_MAX];
+	struct dirent **list = NULL;
+	int lowers;
+
+	snprintf(path, sizeof(path), "%s/class/net/%s", sysfs, interface);
+	lowers = depth ? scandir(path, &list, is_lower, alphasort) : 0;
+	for (int i = 0; i < lowers; i++) {
+		n = add_hardware(sysfs, list[i]->d_name + 6, names, n, depth - 1);
+		free(list[i]);
+	}
+	free(list);
+	if (lowers <= 0 && n < NIC_MEMBERS)
+		snprintf(names[n++], sizeof(*names), "%s", interface);
+	return n;
+}
+
+unsigned nic_hardware(const char *sysfs, const char *interface, char names[NIC_MEMBERS][IF_NAMESIZE + 1])
+{
+	return add_hardware(sysfs, interface, names, 0, 4);
 }

@@ -7,10 +7,11 @@
  * lines "pfc PRIORITY" and "dscp DSCP PRIORITY". The file statistics has lines "NAME: VALUE" as
  * `ethtool -S` prints them.
  */
+#include <net/if.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { NIC_PRIORITIES = 8, NIC_DSCPS = 64 };
+enum { NIC_PRIORITIES = 8, NIC_DSCPS = 64, NIC_MEMBERS = 16 };
 
 struct nic_dcb {
 	unsigned pfc;                      /* a bit for each priority that has it */
@@ -31,5 +32,11 @@ bool nic_read_recorded(const char *root, const char *interface, const char *file
 
 /* The number in a file below sysfs/class/net/INTERFACE; -1 if it cannot be read. */
 long nic_read_number(const char *sysfs, const char *interface, const char *file);
+
+/*
+ * The interfaces of the hardware below a bond, a VLAN or a bridge, by the links lower_NAME of
+ * sysfs. Returns their number; an interface without such links is returned itself.
+ */
+unsigned nic_hardware(const char *sysfs, const char *interface, char names[NIC_MEMBERS][IF_NAMESIZE + 1]);
 
 #endif

@@ -3,13 +3,13 @@
 #include "doctor.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "tools/ccshim/shared/ccshim.h"
+#include "tools/common/next_option.h"
 #include "tools/common/seconds.h"
 
 enum { OPT_JSON = 256, OPT_PRIORITY, OPT_ROOT };
@@ -19,8 +19,8 @@ static int print_help(void)
 	printf("usage: ccshim doctor [OPTION...]\n\n"
 	       "Reads the counters of RDMA devices, their interfaces, the agent and processes\n"
 	       "under ccshim twice, and states what their increase means and what to do: too few\n"
-	       "receives, lost packets, drops, PAUSE frames, marks without CNPs, slow ports, MTU\n"
-	       "and DSCP. Run it while the programs communicate.\n\n"
+	       "receives, lost packets, missing paths, drops, PAUSE frames, marks without CNPs,\n"
+	       "slow ports, MTU and DSCP. Run it while the programs communicate.\n\n"
 	       "  -i, --interval SECONDS  time between the two readings                    [10]\n"
 	       "  --priority N            the priority of RDMA traffic                      [3]\n"
 	       "  --json                  JSON\n"
@@ -33,20 +33,18 @@ static int print_help(void)
 static void judge_port(struct doctor *d, const struct doctor_port *is)
 {
 	const size_t first = d->findings;
+	struct doctor_pair p;
 	int traffic;
 
-	for (size_t i = 0; i < d->before.ports; i++) {
-		const struct doctor_pair p = { .d = d, .was = &d->before.port[i], .is = is };
-
-		if (p.was->port != is->port || strcmp(p.was->device, is->device) != 0)
-			continue;
-		doctor_judge_port(&p);
-		doctor_judge_pauses(&p);
-		doctor_judge_dcqcn(&p, first);
-		traffic = doctor_traffic(&p);
-		if (traffic > d->traffic)
-			d->traffic = traffic;
-	}
+	if (!doctor_make_pair(&p, d, is))
+		return;
+	doctor_judge_port(&p);
+	doctor_judge_pauses(&p);
+	doctor_judge_dcqcn(&p, first);
+	doctor_judge_notes(&p);
+	traffic = doctor_traffic(&p);
+	if (traffic > d->traffic)
+		d->traffic = traffic;
 }
 
 static int by_severity(const void *a, const void *b)
@@ -141,7 +139,7 @@ int cmd_doctor(int argc, char **argv)
 	int c;
 
 	argv[0] = (char *)"ccshim doctor"; /* the prefix of getopt's messages */
-	while ((c = getopt_long(argc, argv, "i:h", options, NULL)) != -1) {
+	while ((c = next_option(argc, argv, "i:h", options, NULL)) != -1) {
 		switch (c) {
 		case 'h': return print_help();
 		case 'i': ok &= tool_parse_number("doctor", "-i", optarg, 0.1, 86400, &d.interval_s); break;

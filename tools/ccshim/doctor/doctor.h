@@ -21,16 +21,54 @@
 /* Where a counter was read; names are unique within a source only. */
 enum doctor_source { DOCTOR_HW, DOCTOR_PORT, DOCTOR_ETHTOOL, DOCTOR_NETDEV, DOCTOR_QDISC, DOCTOR_SOURCES };
 
+/* The meaning of an increase. "Here" is the receiving end of a request. */
+enum doctor_meaning {
+	DOCTOR_UNKNOWN,
+	DOCTOR_RNR,                      /* RNR NAKs received */
+	DOCTOR_RNR_FAILED,               /* requests given up after RNR NAKs */
+	DOCTOR_RNR_HERE,                 /* messages that found no receive here */
+	DOCTOR_NAK,                      /* NAKs received: a packet is missing at the peer */
+	DOCTOR_RESENT,                   /* timeouts and packets sent again */
+	DOCTOR_FAILED,                   /* requests given up after timeouts */
+	DOCTOR_REORDERED,                /* packets out of sequence here */
+	DOCTOR_INVALID,                  /* requests refused as invalid by the peer */
+	DOCTOR_LENGTH,                   /* packets or messages of a wrong length here */
+	DOCTOR_OVERSIZE,                 /* frames larger than the port accepts */
+	DOCTOR_DAMAGED,                  /* CRC, FCS and symbol errors of this link */
+	DOCTOR_DAMAGED_BEFORE,           /* packets damaged on an earlier link */
+	DOCTOR_ICRC, DOCTOR_DOWN,
+	DOCTOR_DISCARD,                  /* packets discarded by the NIC */
+	DOCTOR_XMIT_DISCARD,             /* packets discarded by the port before they are sent */
+	DOCTOR_NO_ROUTE,                 /* packets without route, or of a wrong VLAN */
+	DOCTOR_WAITED,                   /* ticks in which data waited for credits */
+	DOCTOR_MARKED, DOCTOR_CNP_SENT, DOCTOR_CNP_HANDLED, DOCTOR_CNP_IGNORED,
+	DOCTOR_RX_PAUSE, DOCTOR_TX_PAUSE, /* PAUSE frames, and the time paused */
+	DOCTOR_RX_PAUSE_US, DOCTOR_TX_PAUSE_US,
+	DOCTOR_STORM, DOCTOR_STALL,      /* storms sent, and stalls of PCIe */
+	DOCTOR_RX_BYTES, DOCTOR_TX_BYTES, DOCTOR_RX_RDMA_BYTES, DOCTOR_TX_RDMA_BYTES,
+	DOCTOR_RECEIVED, DOCTOR_SENT,    /* RDMA packets */
+	DOCTOR_QDISC_DROP, DOCTOR_QDISC_MARK
+};
+
+#define DOCTOR_BIT(meaning) (1ull << (meaning))
+
+enum { DOCTOR_NO_PRIORITY = -1 };
+
 struct doctor_counter {
 	enum doctor_source source;
+	enum doctor_meaning means;
+	int priority;                    /* DOCTOR_NO_PRIORITY: it counts all traffic */
 	char name[64];
 	uint64_t value;
 };
 
-/* A port of an RDMA device, and its interface. */
+/* A port of an RDMA device, with its interface or one that this interface is made of. */
 struct doctor_port {
 	char device[64], interface[IF_NAMESIZE + 1];
+	char driver[64];                 /* "": unknown */
 	unsigned port;
+	bool is_member;                  /* interface below a bond or VLAN, without the device's counters */
+	bool is_software;
 	double speed_bps;                /* 0: unknown */
 	long mtu;                        /* the interface's; -1: unknown */
 	long np, rp;                     /* DCQCN of the NIC, receiver and sender: 1, 0; -1: unknown */
@@ -102,20 +140,29 @@ struct doctor_pair {
 	const struct doctor_port *was, *is;
 };
 
-/* doctor_increase.c */
-/* The increase of a counter; 0 if it does not exist, or decreased because it was reset. */
-double doctor_increase(const struct doctor_pair *p, enum doctor_source source, const char *name);
-/* The sum of increases of the counters in a list that ends with NULL; each becomes a figure. */
-double doctor_gather(struct doctor_finding *f, const struct doctor_pair *p, enum doctor_source source,
-		     const char *const *names);
-bool doctor_has(const struct doctor_port *p, enum doctor_source source, const char *name);
+/* doctor_counters.c. The table of names that drivers have for their counters. */
+enum doctor_meaning doctor_meaning_of(enum doctor_source source, const char *name, int *priority);
+
+/* doctor_increase.c. The increase of a counter; 0 if it is new, or decreased because it was reset. */
+double doctor_increase(const struct doctor_pair *p, const struct doctor_counter *c);
+/*
+ * The increase of all counters with a meaning of the mask; each that increased becomes a figure,
+ * unless f is NULL. Sources count the same events: the result is the greatest sum of a source.
+ */
+double doctor_gather(struct doctor_finding *f, const struct doctor_pair *p, uint64_t mask, int priority);
+bool doctor_has(const struct doctor_port *p, uint64_t mask, int priority);
+/* The earlier reading of the same port; false: it did not exist. */
+bool doctor_make_pair(struct doctor_pair *p, struct doctor *d, const struct doctor_port *is);
 struct doctor_finding doctor_finding_at(const struct doctor_pair *p, const char *verdict,
 					enum doctor_severity severity);
 /* Whether RDMA packets were counted in the interval: 1, 0; -1: no counter of them is known. */
 int doctor_traffic(const struct doctor_pair *p);
 
-/* Verdicts: doctor_ports.c, doctor_pauses.c, and doctor_flows.c, which judges ccshim's statistics. */
+/* Verdicts: doctor_ports.c, doctor_path.c, doctor_pauses.c, and doctor_flows.c for ccshim's statistics. */
 void doctor_judge_port(const struct doctor_pair *p);
+/* True: packets are lost because no path exists, not by congestion. */
+bool doctor_judge_path(const struct doctor_pair *p);
+void doctor_judge_notes(const struct doctor_pair *p);
 void doctor_judge_pauses(const struct doctor_pair *p);
 /* first: the port's findings begin there. */
 void doctor_judge_dcqcn(const struct doctor_pair *p, size_t first);

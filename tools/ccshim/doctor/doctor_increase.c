@@ -2,42 +2,62 @@
 /* Compares the counters of two readings. */
 #include "doctor.h"
 
+#include <math.h>
 #include <string.h>
 
-static const struct doctor_counter *find(const struct doctor_port *p, enum doctor_source source,
-					 const char *name)
+double doctor_increase(const struct doctor_pair *p, const struct doctor_counter *c)
+{
+	const struct doctor_port *was = p->was;
+
+	for (size_t i = 0; i < was->counters; i++)
+		if (was->counter[i].source == c->source && strcmp(was->counter[i].name, c->name) == 0)
+			return c->value > was->counter[i].value ? (double)(c->value - was->counter[i].value) : 0;
+	return 0;
+}
+
+static bool matches(const struct doctor_counter *c, uint64_t mask, int priority)
+{
+	return c->priority == priority && mask & DOCTOR_BIT(c->means);
+}
+
+bool doctor_has(const struct doctor_port *p, uint64_t mask, int priority)
 {
 	for (size_t i = 0; i < p->counters; i++)
-		if (p->counter[i].source == source && strcmp(p->counter[i].name, name) == 0)
-			return &p->counter[i];
-	return NULL;
+		if (matches(&p->counter[i], mask, priority))
+			return true;
+	return false;
 }
 
-bool doctor_has(const struct doctor_port *p, enum doctor_source source, const char *name)
+double doctor_gather(struct doctor_finding *f, const struct doctor_pair *p, uint64_t mask, int priority)
 {
-	return find(p, source, name);
-}
+	double sum[DOCTOR_SOURCES] = { 0 }, most = 0;
 
-double doctor_increase(const struct doctor_pair *p, enum doctor_source source, const char *name)
-{
-	const struct doctor_counter *was = find(p->was, source, name), *is = find(p->is, source, name);
+	for (size_t i = 0; i < p->is->counters; i++) {
+		const struct doctor_counter *c = &p->is->counter[i];
+		double n;
 
-	return was && is && is->value > was->value ? (double)(is->value - was->value) : 0;
-}
-
-double doctor_gather(struct doctor_finding *f, const struct doctor_pair *p, enum doctor_source source,
-		     const char *const *names)
-{
-	double sum = 0;
-
-	for (; *names; names++) {
-		const double n = doctor_increase(p, source, *names);
-
-		if (n > 0)
-			doctor_add_figure(f, true, n, "%s", *names);
-		sum += n;
+		if (!matches(c, mask, priority))
+			continue;
+		n = doctor_increase(p, c);
+		if (n > 0 && f)
+			doctor_add_figure(f, true, n, "%s", c->name);
+		sum[c->source] += n;
+		most = fmax(most, sum[c->source]);
 	}
-	return sum;
+	return most;
+}
+
+bool doctor_make_pair(struct doctor_pair *p, struct doctor *d, const struct doctor_port *is)
+{
+	for (size_t i = 0; i < d->before.ports; i++) {
+		const struct doctor_port *was = &d->before.port[i];
+
+		*p = (struct doctor_pair){ .d = d, .was = was, .is = is };
+		if (was->port == is->port && strcmp(was->device, is->device) == 0 &&
+		    strcmp(was->interface, is->interface) == 0)
+			return true;
+	}
+	return false;
 }
 
 struct doctor_finding doctor_finding_at(const struct doctor_pair *p, const char *verdict,
@@ -52,23 +72,9 @@ struct doctor_finding doctor_finding_at(const struct doctor_pair *p, const char 
 
 int doctor_traffic(const struct doctor_pair *p)
 {
-	static const struct {
-		enum doctor_source source;
-		const char *name;
-	} counters[] = {
-		{ DOCTOR_PORT, "port_xmit_packets" }, { DOCTOR_PORT, "port_rcv_packets" }, /* mlx5 */
-		{ DOCTOR_HW, "sent_pkts" }, { DOCTOR_HW, "rcvd_pkts" },                    /* rxe */
-		{ DOCTOR_HW, "ip4OutPkts" }, { DOCTOR_HW, "ip4InPkts" },                   /* irdma */
-		{ DOCTOR_HW, "ip6OutPkts" }, { DOCTOR_HW, "ip6InPkts" },
-		{ DOCTOR_HW, "tx_pkts" }, { DOCTOR_HW, "rx_pkts" },                        /* bnxt_re */
-	};
-	int known = -1;
+	const uint64_t packets = DOCTOR_BIT(DOCTOR_RECEIVED) | DOCTOR_BIT(DOCTOR_SENT);
 
-	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++) {
-		if (doctor_increase(p, counters[i].source, counters[i].name) > 0)
-			return 1;
-		if (find(p->is, counters[i].source, counters[i].name))
-			known = 0;
-	}
-	return known;
+	if (!doctor_has(p->is, packets, DOCTOR_NO_PRIORITY))
+		return -1;
+	return doctor_gather(NULL, p, packets, DOCTOR_NO_PRIORITY) > 0;
 }

@@ -13,75 +13,44 @@
 /* The longest time that a PAUSE frame asks for, in bits: 65535 quanta of 512. */
 #define QUANTA_BITS (65535 * 512.0)
 
-/* The increase of a counter of a priority, under the names that drivers have for it. */
-static double gather_priority(struct doctor_finding *f, const struct doctor_pair *p, const char *const *formats,
-			      unsigned prio)
-{
-	char text[48];
-	const char *const name[] = { text, NULL };
-	double sum = 0;
-
-	for (; *formats; formats++) {
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-		snprintf(text, sizeof(text), *formats, prio);
-#pragma GCC diagnostic pop
-		sum += doctor_gather(f, p, DOCTOR_ETHTOOL, name);
-	}
-	return sum;
-}
-
-static const char *const received[] = { "rx_prio%u_pause", "rx_pfc_ena_frames_pri%u", "rx_priority_%u_xoff.nic", NULL };
-static const char *const sent[] = { "tx_prio%u_pause", "tx_pfc_ena_frames_pri%u", "tx_priority_%u_xoff.nic", NULL };
-static const char *const discarded[] = { "rx_prio%u_discards", "rx_prio%u_buf_discard", NULL };
-
-/* PAUSE frames of one direction, and the greatest share of the time that a priority was paused. */
+/*
+ * PAUSE frames of one direction, and the greatest share of the time that a priority was paused.
+ * Where the driver does not count the time, the frames only give an upper bound.
+ */
 struct pauses {
-	double frames, share;
-	bool measured;                   /* the driver counts the time; if not, share is an upper bound */
+	double frames, share, bound;
+	bool is_measured;
 };
 
-static void add_share(struct pauses *s, const struct doctor_pair *p, double frames, double duration_us, bool measured)
+static struct pauses gather_pauses(struct doctor_finding *f, const struct doctor_pair *p,
+				   enum doctor_meaning frames, enum doctor_meaning time)
 {
 	const double interval_us = 1e6 * p->d->interval_s;
-	double share = 0;
-
-	if (measured)
-		share = duration_us / interval_us;
-	else if (p->is->speed_bps > 0)
-		share = frames * QUANTA_BITS / p->is->speed_bps * 1e6 / interval_us;
-	s->frames += frames;
-	s->measured |= measured;
-	s->share = fmax(s->share, fmin(share, 1));
-}
-
-static struct pauses gather_pauses(struct doctor_finding *f, const struct doctor_pair *p, const char *direction,
-				   const char *const *formats)
-{
 	struct pauses s = { 0 };
-	char name[48];
-	const char *const names[] = { name, NULL };
-	double frames;
 
-	for (unsigned prio = 0; prio < NIC_PRIORITIES; prio++) {
-		frames = gather_priority(f, p, formats, prio);
-		snprintf(name, sizeof(name), "%s_prio%u_pause_duration", direction, prio);
-		add_share(&s, p, frames, doctor_gather(f, p, DOCTOR_ETHTOOL, names),
-			  doctor_has(p->is, DOCTOR_ETHTOOL, name));
+	for (int prio = DOCTOR_NO_PRIORITY; prio < NIC_PRIORITIES; prio++) {
+		const double n = doctor_gather(f, p, DOCTOR_BIT(frames), prio);
+
+		s.frames += n;
+		s.is_measured |= doctor_has(p->is, DOCTOR_BIT(time), prio);
+		s.share = fmax(s.share, fmin(doctor_gather(f, p, DOCTOR_BIT(time), prio) / interval_us, 1));
+		if (p->is->speed_bps > 0)
+			s.bound = fmax(s.bound, fmin(n * QUANTA_BITS / p->is->speed_bps / p->d->interval_s, 1));
 	}
-	snprintf(name, sizeof(name), "%s_global_pause", direction);
-	frames = doctor_gather(f, p, DOCTOR_ETHTOOL, names);
-	snprintf(name, sizeof(name), "%s_global_pause_duration", direction);
-	add_share(&s, p, frames, doctor_gather(f, p, DOCTOR_ETHTOOL, names),
-		  doctor_has(p->is, DOCTOR_ETHTOOL, name));
 	return s;
 }
 
 static void report_pauses(const struct doctor_pair *p, struct doctor_finding *f, const struct pauses *s,
 			  const char *text, const char *remedy)
 {
-	snprintf(f->text, sizeof(f->text), "%s %s%.*f %% of the time.", text, s->measured ? "" : "at most ",
-		 s->share < 0.1, 100 * s->share);
+	const double share = s->is_measured ? s->share : s->bound;
+
+	if (s->is_measured || share > 0)
+		snprintf(f->text, sizeof(f->text), "%s %s%.*f %% of the time.%s", text,
+			 s->is_measured ? "" : "at most ", share < 0.1, 100 * share,
+			 s->is_measured ? "" : " The driver does not count the time.");
+	else
+		snprintf(f->text, sizeof(f->text), "%s for a time that the driver does not count.", text);
 	f->remedy = remedy;
 	doctor_report(p->d, f);
 }
@@ -90,7 +59,7 @@ static void report_pauses(const struct doctor_pair *p, struct doctor_finding *f,
 static void judge_received(const struct doctor_pair *p)
 {
 	struct doctor_finding f = doctor_finding_at(p, "paused", DOCTOR_PROBLEM);
-	const struct pauses s = gather_pauses(&f, p, "rx", received);
+	const struct pauses s = gather_pauses(&f, p, DOCTOR_RX_PAUSE, DOCTOR_RX_PAUSE_US);
 
 	if (s.share >= STORM) {
 		f.verdict = "pause-storm";
@@ -110,15 +79,13 @@ static void judge_received(const struct doctor_pair *p)
 /* This host stops the switch. */
 static void judge_sent(const struct doctor_pair *p)
 {
-	static const char *const storms[] = { "tx_pause_storm_warning_events", "tx_pause_storm_error_events", NULL };
-	static const char *const stalls[] = { "outbound_pci_stalled_wr", "outbound_pci_stalled_wr_events", NULL };
 	struct doctor_finding f = doctor_finding_at(p, "pausing", DOCTOR_PROBLEM);
-	const double events = doctor_gather(&f, p, DOCTOR_ETHTOOL, storms);
-	const struct pauses s = gather_pauses(&f, p, "tx", sent);
+	const double events = doctor_gather(&f, p, DOCTOR_BIT(DOCTOR_STORM), DOCTOR_NO_PRIORITY);
+	const struct pauses s = gather_pauses(&f, p, DOCTOR_TX_PAUSE, DOCTOR_TX_PAUSE_US);
 
 	if (events <= 0 && s.share < STORM && s.frames / p->d->interval_s <= PAUSES_MOST)
 		return;
-	doctor_gather(&f, p, DOCTOR_ETHTOOL, stalls);
+	doctor_gather(&f, p, DOCTOR_BIT(DOCTOR_STALL), DOCTOR_NO_PRIORITY);
 	if (events > 0 || s.share >= STORM) {
 		f.verdict = "pause-storm";
 		report_pauses(p, &f, &s, "This host sends a PAUSE storm, which blocks others' traffic: it forbids "
@@ -133,46 +100,80 @@ static void judge_sent(const struct doctor_pair *p)
 	}
 }
 
-/* Packets that the NIC discards, of one priority. */
-static void judge_discards(const struct doctor_pair *p, unsigned prio)
+/* Whether most RDMA bytes that arrive are of this priority; false if the driver does not count them. */
+static bool carries_rdma(const struct doctor_pair *p, int prio)
+{
+	const double rdma = doctor_gather(NULL, p, DOCTOR_BIT(DOCTOR_RX_RDMA_BYTES), DOCTOR_NO_PRIORITY);
+
+	return rdma > 1e6 && doctor_gather(NULL, p, DOCTOR_BIT(DOCTOR_RX_BYTES), prio) > rdma / 2;
+}
+
+/* Packets that the NIC discards, of one priority; returns their number. */
+static double judge_discards(const struct doctor_pair *p, int prio)
 {
 	struct doctor_finding f = doctor_finding_at(p, "drops", DOCTOR_PROBLEM);
-	const double lost = gather_priority(&f, p, discarded, prio);
-	const double pauses = gather_priority(&f, p, sent, prio);
+	const double lost = doctor_gather(&f, p, DOCTOR_BIT(DOCTOR_DISCARD), prio);
+	const double pauses = doctor_gather(&f, p, DOCTOR_BIT(DOCTOR_TX_PAUSE), prio);
 	const bool lossless = p->is->has_dcb ? p->is->dcb.pfc & 1u << prio : pauses > 0;
 
 	if (!(lost > 0))
-		return;
+		return 0;
 	if (!lossless) {
-		if (prio != p->d->priority)
+		if (prio != (int)p->d->priority && !carries_rdma(p, prio))
 			f.severity = DOCTOR_NOTE;
-		snprintf(f.text, sizeof(f.text), "The NIC discards packets of priority %u, %s: they are lost where "
+		snprintf(f.text, sizeof(f.text), "The NIC discards packets of priority %d, %s: they are lost where "
 			 "a buffer is full.", prio, p->is->has_dcb ? "for which PFC is off"
 			 : "and whether PFC is on for it cannot be read");
 		f.remedy = "If it carries RDMA, switch PFC on for it at the host and all switches (dcb pfc set), "
 			   "or control congestion: ccshim run. --priority names the priority of RDMA traffic.";
 	} else if (pauses > 0) {
 		f.verdict = "headroom";
-		snprintf(f.text, sizeof(f.text), "The NIC discards packets of priority %u although it sends PAUSE "
+		snprintf(f.text, sizeof(f.text), "The NIC discards packets of priority %d although it sends PAUSE "
 			 "frames: they take effect too late.", prio);
 		f.remedy = "Enlarge the NIC's receive buffer of this priority and its headroom for the cable's "
 			   "length and the MTU (ccshim plan headroom); check that the switch obeys PFC there.";
 	} else {
 		snprintf(f.text, sizeof(f.text), "There are drops where pauses should be: PFC is on for priority "
-			 "%u, yet the NIC discards its packets and sends no PAUSE frame.", prio);
+			 "%d, yet the NIC discards its packets and sends no PAUSE frame.", prio);
 		f.remedy = "Check that the priority has a buffer with a separate XOFF threshold (mlnx_qos, dcb "
 			   "buffer), and that global pause is off.";
-		doctor_add_figure(&f, true, 0, "PAUSE frames sent, priority %u", prio);
+		doctor_add_figure(&f, true, 0, "PAUSE frames sent, priority %d", prio);
 	}
+	doctor_report(p->d, &f);
+	return lost;
+}
+
+/* Packets that the NIC discards and counts without their priority; of_priorities: with it. */
+static void judge_all_discards(const struct doctor_pair *p, double of_priorities)
+{
+	struct doctor_finding f = doctor_finding_at(p, "drops", DOCTOR_PROBLEM);
+	const double lost = doctor_gather(&f, p, DOCTOR_BIT(DOCTOR_DISCARD), DOCTOR_NO_PRIORITY);
+	double pauses = 0;
+
+	if (!(lost > 1.1 * of_priorities))
+		return;
+	for (int prio = DOCTOR_NO_PRIORITY; prio < NIC_PRIORITIES; prio++)
+		pauses += doctor_gather(&f, p, DOCTOR_BIT(DOCTOR_TX_PAUSE), prio);
+	if (lost < p->d->interval_s)
+		f.severity = DOCTOR_NOTE;
+	snprintf(f.text, sizeof(f.text), "The NIC discards packets for lack of buffers: they come faster than the "
+		 "host takes them, or than the link sends them, %s.", pauses > 0
+		 ? "although it sends PAUSE frames" : "and it sends no PAUSE frame");
+	f.remedy = "If they are RDMA packets, switch PFC on for their priority at the host and all switches, and "
+		   "control congestion: ccshim run. If not, enlarge the interface's rings (ethtool -G). Check the "
+		   "PCIe link's width and speed.";
 	doctor_report(p->d, &f);
 }
 
 void doctor_judge_pauses(const struct doctor_pair *p)
 {
+	double discards = 0;
+
 	judge_received(p);
 	judge_sent(p);
-	for (unsigned prio = 0; prio < NIC_PRIORITIES; prio++)
-		judge_discards(p, prio);
+	for (int prio = 0; prio < NIC_PRIORITIES; prio++)
+		discards += judge_discards(p, prio);
+	judge_all_discards(p, discards);
 }
 
 /* Whether congestion is the problem, which DCQCN cures; not a cable, an MTU, a DSCP or missing

@@ -117,6 +117,15 @@ static void write_finding(struct ccs_json *j, const struct doctor *d, const stru
 	ccs_json_end(j);
 }
 
+static size_t count_known(const struct doctor_port *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->counters; i++)
+		n += p->counter[i].means != DOCTOR_UNKNOWN;
+	return n;
+}
+
 static void write_ports(struct ccs_json *j, const struct doctor *d)
 {
 	ccs_json_array(j, "ports");
@@ -125,7 +134,9 @@ static void write_ports(struct ccs_json *j, const struct doctor *d)
 		ccs_json_str(j, "device", d->after.port[i].device);
 		ccs_json_uint(j, "port", d->after.port[i].port);
 		ccs_json_str(j, "interface", *d->after.port[i].interface ? d->after.port[i].interface : NULL);
+		ccs_json_str(j, "driver", *d->after.port[i].driver ? d->after.port[i].driver : NULL);
 		ccs_json_uint(j, "counters", d->after.port[i].counters);
+		ccs_json_uint(j, "known_counters", count_known(&d->after.port[i]));
 		ccs_json_end(j);
 	}
 	ccs_json_end(j);

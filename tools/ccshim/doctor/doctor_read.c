@@ -18,13 +18,15 @@
 static void add_counter(struct doctor_port *p, enum doctor_source source, const char *name,
 			uint64_t value)
 {
-	struct doctor_counter *more = realloc(p->counter, (p->counters + 1) * sizeof(*more));
+	struct doctor_counter *more = realloc(p->counter, (p->counters + 1) * sizeof(*more)), *c;
 
 	if (!more)
 		return;
 	p->counter = more;
-	more[p->counters] = (struct doctor_counter){ .source = source, .value = value };
-	snprintf(more[p->counters++].name, sizeof(more->name), "%s", name);
+	c = &more[p->counters++];
+	*c = (struct doctor_counter){ .source = source, .value = value };
+	c->means = doctor_meaning_of(source, name, &c->priority);
+	snprintf(c->name, sizeof(c->name), "%s", name);
 }
 
 /* -- files of sysfs ---------------------------------------------------------------------------- */
@@ -74,17 +76,25 @@ static void add_statistic(void *arg, const char *name, uint64_t value)
 	add_counter(arg, DOCTOR_ETHTOOL, name, value);
 }
 
-static void read_interface(struct doctor_port *p, const char *root, const char *sysfs, unsigned priority)
+/* The origin of a reading, and the priority of RDMA traffic. */
+struct place {
+	const char *root;
+	char sysfs[PATH_MAX / 2];
+	unsigned priority;
+};
+
+static void read_interface(struct doctor_port *p, const struct place *at)
 {
+	const char *const root = at->root, *const sysfs = at->sysfs;
 	char path[PATH_MAX], file[64];
 	struct qdisc_stats q;
 
 	p->mtu = nic_read_number(sysfs, p->interface, "mtu");
 	p->speed_bps = ccs_sysfs_speed(sysfs, p->interface);
 	p->has_dcb = nic_read_dcb(root, p->interface, &p->dcb);
-	snprintf(file, sizeof(file), "ecn/roce_np/enable/%u", priority);
+	snprintf(file, sizeof(file), "ecn/roce_np/enable/%u", at->priority);
 	p->np = nic_read_number(sysfs, p->interface, file);
-	snprintf(file, sizeof(file), "ecn/roce_rp/enable/%u", priority);
+	snprintf(file, sizeof(file), "ecn/roce_rp/enable/%u", at->priority);
 	p->rp = nic_read_number(sysfs, p->interface, file);
 	snprintf(path, sizeof(path), "%s/class/net/%s/statistics", sysfs, p->interface);
 	add_directory(p, DOCTOR_NETDEV, path);
@@ -95,42 +105,90 @@ static void read_interface(struct doctor_port *p, const char *root, const char *
 	}
 }
 
-static void read_port(struct doctor_reading *r, const char *root, const char *device, unsigned port,
-		      unsigned priority)
+/* Read the driver's name from the link of a hardware device in sysfs, unless it is known. */
+static void read_driver(struct doctor_port *p, const char *sysfs, const char *class, const char *device)
 {
-	struct doctor_port *more = realloc(r->port, (r->ports + 1) * sizeof(*more)), *p;
-	char sysfs[PATH_MAX / 2], path[PATH_MAX];
+	char path[PATH_MAX], target[PATH_MAX];
+	const char *name = target;
+	ssize_t n;
 
-	if (!more)
+	snprintf(path, sizeof(path), "%s/class/%s/%s/device/driver", sysfs, class, device);
+	n = *p->driver || p->is_software ? 0 : readlink(path, target, sizeof(target) - 1);
+	if (n <= 0)
 		return;
-	r->port = more;
-	p = &more[r->ports++];
-	*p = (struct doctor_port){ .port = port, .mtu = -1, .np = -1, .rp = -1 };
-	snprintf(p->device, sizeof(p->device), "%.63s", device);
-	snprintf(sysfs, sizeof(sysfs), "%s/sys", root);
-	snprintf(path, sizeof(path), "%s/class/infiniband/%s/ports/%u/hw_counters", sysfs, device, port);
-	add_directory(p, DOCTOR_HW, path);
-	snprintf(path, sizeof(path), "%s/class/infiniband/%s/ports/%u/counters", sysfs, device, port);
-	add_directory(p, DOCTOR_PORT, path);
-	if (ccs_sysfs_netdev(sysfs, device, port, p->interface))
-		read_interface(p, root, sysfs, priority);
-	else
-		p->interface[0] = '\0';
+	target[n] = '\0';
+	if (strrchr(name, '/'))
+		name = strrchr(name, '/') + 1;
+	snprintf(p->driver, sizeof(p->driver), "%.63s", name);
 }
 
-static void read_device(struct doctor_reading *r, const char *root, const char *device, unsigned priority)
+static struct doctor_port *add_port(struct doctor_reading *r, const struct doctor_port *like)
+{
+	struct doctor_port *more = realloc(r->port, (r->ports + 1) * sizeof(*more));
+
+	if (!more)
+		return NULL;
+	r->port = more;
+	more[r->ports] = *like;
+	return &more[r->ports++];
+}
+
+/* The interfaces below a bond, a VLAN or a bridge have the counters of the hardware. */
+static void read_members(struct doctor_reading *r, const struct doctor_port *like, const struct place *at,
+			 const char *interface)
+{
+	char names[NIC_MEMBERS][IF_NAMESIZE + 1];
+	const unsigned n = nic_hardware(at->sysfs, interface, names);
+
+	for (unsigned i = 0; i < n; i++) {
+		struct doctor_port *p = strcmp(names[i], interface) != 0 ? add_port(r, like) : NULL;
+
+		if (!p)
+			continue;
+		memcpy(p->interface, names[i], sizeof(p->interface));
+		read_driver(p, at->sysfs, "net", names[i]);
+		read_interface(p, at);
+	}
+}
+
+static void read_port(struct doctor_reading *r, const struct place *at, const char *device, unsigned port)
+{
+	struct doctor_port *p, like = { .port = port, .mtu = -1, .np = -1, .rp = -1 };
+	char path[PATH_MAX], interface[IF_NAMESIZE + 1] = "";
+
+	snprintf(like.device, sizeof(like.device), "%.63s", device);
+	snprintf(path, sizeof(path), "%s/class/infiniband/%s/parent", at->sysfs, device);
+	like.is_software = access(path, F_OK) == 0;
+	read_driver(&like, at->sysfs, "infiniband", device);
+	p = add_port(r, &like);
+	if (!p)
+		return;
+	snprintf(path, sizeof(path), "%s/class/infiniband/%s/ports/%u/hw_counters", at->sysfs, device, port);
+	add_directory(p, DOCTOR_HW, path);
+	snprintf(path, sizeof(path), "%s/class/infiniband/%s/ports/%u/counters", at->sysfs, device, port);
+	add_directory(p, DOCTOR_PORT, path);
+	if (!ccs_sysfs_netdev(at->sysfs, device, port, interface))
+		return;
+	memcpy(p->interface, interface, sizeof(p->interface));
+	read_driver(p, at->sysfs, "net", interface);
+	read_interface(p, at);
+	like.is_member = true;
+	read_members(r, &like, at, interface);
+}
+
+static void read_device(struct doctor_reading *r, const struct place *at, const char *device)
 {
 	char path[PATH_MAX];
 	struct dirent **list = NULL;
 	int n;
 
-	snprintf(path, sizeof(path), "%s/sys/class/infiniband/%s/ports", root, device);
+	snprintf(path, sizeof(path), "%s/class/infiniband/%s/ports", at->sysfs, device);
 	n = scandir(path, &list, is_visible, alphasort);
 	for (int i = 0; i < n; i++) {
 		const unsigned long port = strtoul(list[i]->d_name, NULL, 10);
 
 		if (port > 0 && port < 256)
-			read_port(r, root, device, (unsigned)port, priority);
+			read_port(r, at, device, (unsigned)port);
 		free(list[i]);
 	}
 	free(list);
@@ -162,15 +220,17 @@ static void read_agent(struct doctor_agent *a, const char *root)
 
 void doctor_read(struct doctor_reading *r, const char *root, unsigned priority)
 {
+	struct place at = { .root = root, .priority = priority };
 	char path[PATH_MAX];
 	struct dirent **list = NULL;
 	int n;
 
 	*r = (struct doctor_reading){ 0 };
-	snprintf(path, sizeof(path), "%s/sys/class/infiniband", root);
+	snprintf(at.sysfs, sizeof(at.sysfs), "%s/sys", root);
+	snprintf(path, sizeof(path), "%s/class/infiniband", at.sysfs);
 	n = scandir(path, &list, is_visible, alphasort);
 	for (int i = 0; i < n; i++) {
-		read_device(r, root, list[i]->d_name, priority);
+		read_device(r, &at, list[i]->d_name);
 		free(list[i]);
 	}
 	free(list);

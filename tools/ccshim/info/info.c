@@ -9,6 +9,7 @@
 #include "config/plugin.h"
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/ccshim/shared/path_options.h"
+#include "tools/common/next_option.h"
 
 struct info {
 	bool version, config, file, algorithms, devices, json;
@@ -187,7 +188,7 @@ int cmd_info(int argc, char **argv)
 	int letter, mistakes, status, which = 0;
 
 	argv[0] = (char *)"ccshim info"; /* the prefix of getopt's messages */
-	while ((letter = getopt_long(argc, argv, "cfadh", long_options, &which)) != -1) {
+	while ((letter = next_option(argc, argv, "cfadh", long_options, &which)) != -1) {
 		if (letter == 'h')
 			return help();
 		if (parse_option(&info, letter, long_options[which].name))

@@ -2,13 +2,13 @@
 /* ccshim plan: computes switch settings from properties of the network. */
 #include "plan.h"
 
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/document.h"
 #include "base/suggest.h"
 #include "tools/ccshim/shared/ccshim.h"
+#include "tools/common/next_option.h"
 #include "tools/common/terminal.h"
 
 static const struct plan_calc *const calcs[] = {
@@ -67,7 +67,7 @@ static int parse_options(struct plan *p, int argc, char **argv)
 	longs[n++] = (struct option){ "json", no_argument, NULL, OPT_JSON };
 	longs[n++] = (struct option){ "explain", no_argument, NULL, OPT_EXPLAIN };
 	longs[n++] = (struct option){ "help", no_argument, NULL, OPT_HELP };
-	while ((letter = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
+	while ((letter = next_option(argc, argv, "h", longs, NULL)) != -1) {
 		if (letter == OPT_HELP)
 			return print_calc_help(p->calc);
 		if (letter == OPT_JSON)
@@ -142,6 +142,8 @@ static int refuse_calc(const char *word)
 
 	for (unsigned i = 0; i < CALCS; i++)
 		ccs_suggest_offer(&near, calcs[i]->name);
+	ccs_suggest_offer(&near, "--help");
+	ccs_suggest_offer(&near, "--version");
 	tool_error("plan", "there is no calculation '%s'%s", word,
 		   ccs_suggest_hint(&near, hint, sizeof(hint)));
 	return tool_usage_error("plan");
@@ -155,6 +157,8 @@ int cmd_plan(int argc, char **argv)
 
 	if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)
 		return print_help();
+	if (strcmp(word, "--version") == 0)
+		return print_version("ccshim");
 	for (unsigned i = 0; i < CALCS; i++)
 		if (strcmp(word, calcs[i]->name) == 0)
 			p.calc = calcs[i];

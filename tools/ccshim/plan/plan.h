@@ -86,6 +86,9 @@ const char *plan_time_text(double us);
 /* --mtu, --t0, --slot, --velocity, --cell; rate and cable are left out. */
 struct ccs_headroom plan_headroom_options(struct plan *p, double *velocity);
 
+/* The rate, and the t0 that follows from it if --t0 is standard. */
+void plan_set_rate(struct plan *p, struct ccs_headroom *h, double rate_bps);
+
 /* Read the topology file of an option; false after a message. */
 struct topology;
 bool plan_topology(struct plan *p, const char *option, struct topology *t);

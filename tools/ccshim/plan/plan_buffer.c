@@ -22,7 +22,7 @@ static const struct plan_option options[] = {
 	{ "frame", "SIZE", "9216", "guaranteed to each PG and queue" },
 	{ "queue-share", "CELLS", NULL, "static Queue-Share [the whole buffer]" },
 	{ "mtu", "SIZE", "1500", "for the headroom, as in 'plan headroom'" },
-	{ "t0", "TIME", "1.5us", "for the headroom" },
+	{ "t0", "TIME", "1.5us", "for the headroom, or standard" },
 	{ "slot", "BITS", "672", "for the headroom" },
 	{ "velocity", "M_PER_S", "2e8", "for the headroom" },
 	{ 0 }
@@ -79,7 +79,8 @@ static bool parse_kind(struct plan *p, char *text, struct ccs_headroom h, double
 	ports = plan_parse(p, "ports", text, CCS_UNIT_NONE);
 	if (ports != floor(ports) || ports + b->ports > PORTS_MAX)
 		plan_refuse(p, "ports", "'%s' is not a number of ports; %d are possible", text, PORTS_MAX);
-	h.rate_bps = kind->rate_bps = plan_parse(p, "ports", rate, CCS_UNIT_RATE);
+	kind->rate_bps = plan_parse(p, "ports", rate, CCS_UNIT_RATE);
+	plan_set_rate(p, &h, kind->rate_bps);
 	h.cable_us = ccs_headroom_cable_us(plan_parse(p, "ports", length, CCS_UNIT_LENGTH), velocity);
 	if (p->failed)
 		return false;

@@ -29,7 +29,6 @@ static const struct plan_formula formulas[] = {
 	{ "routes: all shortest paths; sources: ToRs and cores; destinations: ToRs", "Clos with ECMP" },
 	{ "transient: each changed switch has its old or its new table; a failed link carries nothing",
 	  "UCloud's article, on micro-loops" },
-	{ "safe order: no mixture on the way has a loop or a cycle", "UCloud's article, first remedy" },
 	{ 0 }
 };
 
@@ -50,12 +49,9 @@ struct deadlock {
 	uint64_t *old, *new, *mixed;
 	unsigned *cycle, cycle_len;    /* the current case's, or its first bad mixture's */
 	bool loop, is_bad;
-	bool *good;                    /* per mixture */
-	unsigned changed[CHANGES_MAX], changes, group[CHANGES_MAX], groups;
+	unsigned changed[CHANGES_MAX], changes;
 	unsigned examples, printed;
 	unsigned long cases, bad, loops, mixtures, bad_mixtures;
-	unsigned first_order[CHANGES_MAX], first_group[CHANGES_MAX], first_changes, first_groups;
-	char first_failed[128];
 };
 
 static const char *name_of(const struct deadlock *d, unsigned s)
@@ -136,11 +132,9 @@ static bool try_mixtures(struct deadlock *d)
 	}
 	for (unsigned m = 0; m < 1u << d->changes; m++) {
 		mix_tables(d, m);
-		d->good[m] = !is_bad_table(d, d->mixed);
-		d->bad_mixtures += !d->good[m];
+		d->bad_mixtures += is_bad_table(d, d->mixed);
 		d->mixtures++;
 	}
-	d->groups = ccs_cbd_safe_order(d->good, d->changes, d->group);
 	return true;
 }
 
@@ -155,17 +149,6 @@ static void name_failed(const struct deadlock *d, const unsigned *pick, unsigned
 		name_element(d, pick[i], buf + used, len - used);
 		used = strlen(buf);
 	}
-}
-
-static void json_order(struct ccs_json *j, const char *key, const struct deadlock *d,
-		       const unsigned *changed, const unsigned *group, unsigned changes, unsigned groups)
-{
-	ccs_json_array(j, key);
-	for (unsigned g = 0; g < groups; g++)
-		for (unsigned i = 0; i < changes; i++)
-			if (group[i] == g)
-				ccs_json_str(j, NULL, name_of(d, changed[i]));
-	ccs_json_end(j);
 }
 
 static void name_directed(const struct deadlock *d, unsigned id, char *buf, size_t len)
@@ -192,32 +175,7 @@ static void json_case(struct deadlock *d, const char *failed)
 		ccs_json_str(j, NULL, name);
 	}
 	ccs_json_end(j);
-	if (d->transient)
-		json_order(j, "safe_order", d, d->changed, d->group, d->changes, d->groups);
 	ccs_json_end(j);
-}
-
-static void print_order(const struct deadlock *d, const unsigned *changed, const unsigned *group,
-			unsigned changes, unsigned groups)
-{
-	char *text = NULL;
-	size_t len = 0;
-	FILE *f = open_memstream(&text, &len);
-
-	if (!f)
-		return;
-	for (unsigned g = 0; g < groups; g++) {
-		fprintf(f, "%s", g ? "; then" : "");
-		for (unsigned i = 0; i < changes; i++)
-			if (group[i] == g)
-				fprintf(f, " %s", name_of(d, changed[i]));
-	}
-	fclose(f);
-	if (groups)
-		terminal_print(stdout, "      ", "    safe order of new tables:%s", text);
-	else
-		printf("    no order of new tables is safe\n");
-	free(text);
 }
 
 /* Before the first case: until then the network or the failures may be refused. */
@@ -246,19 +204,6 @@ static void print_case(struct deadlock *d, const char *failed)
 	printf("  failed: %s%s\n", failed, d->loop ? " (with a forwarding loop)" : "");
 	terminal_print(stdout, "      ", "    cycle:%s", text);
 	free(text);
-	if (d->transient)
-		print_order(d, d->changed, d->group, d->changes, d->groups);
-}
-
-static void keep_first_order(struct deadlock *d, const char *failed)
-{
-	if (d->bad != 1)
-		return;
-	memcpy(d->first_order, d->changed, sizeof(d->changed));
-	memcpy(d->first_group, d->group, sizeof(d->group));
-	d->first_changes = d->changes;
-	d->first_groups = d->groups;
-	snprintf(d->first_failed, sizeof(d->first_failed), "%s", failed);
 }
 
 static bool try_case(struct deadlock *d, const unsigned *pick, unsigned picks)
@@ -269,7 +214,7 @@ static bool try_case(struct deadlock *d, const unsigned *pick, unsigned picks)
 	for (unsigned i = 0; i < picks; i++)
 		fail_element(d, pick[i]);
 	d->is_bad = d->loop = false;
-	d->cycle_len = d->changes = d->groups = 0;
+	d->cycle_len = d->changes = 0;
 	ccs_cbd_routes(d->cbd, d->failed, d->summaries, d->new);
 	if (d->transient ? !try_mixtures(d) : (is_bad_table(d, d->new), false))
 		return false;
@@ -279,7 +224,6 @@ static bool try_case(struct deadlock *d, const unsigned *pick, unsigned picks)
 		return true;
 	d->bad++;
 	name_failed(d, pick, picks, failed, sizeof(failed));
-	keep_first_order(d, failed);
 	if (d->p->json)
 		json_case(d, failed);
 	else
@@ -360,8 +304,7 @@ static bool allocate(struct deadlock *d)
 	d->new = calloc(len, sizeof(*d->new));
 	d->mixed = calloc(len, sizeof(*d->mixed));
 	d->cycle = calloc(4 * (size_t)net->links + 1, sizeof(*d->cycle));
-	d->good = calloc(1u << CHANGES_MAX, sizeof(*d->good));
-	if (!d->element || !d->failed || !d->old || !d->new || !d->mixed || !d->cycle || !d->good)
+	if (!d->element || !d->failed || !d->old || !d->new || !d->mixed || !d->cycle)
 		plan_refuse(d->p, "clos", "out of memory");
 	return !d->p->failed;
 }
@@ -376,7 +319,6 @@ static void release(struct deadlock *d)
 	free(d->new);
 	free(d->mixed);
 	free(d->cycle);
-	free(d->good);
 }
 
 static double count_cases(unsigned elements, unsigned failures)
@@ -412,9 +354,7 @@ static void json_counts(const struct deadlock *d)
 	if (d->transient) {
 		ccs_json_uint(j, "mixtures", d->mixtures);
 		ccs_json_uint(j, "bad_mixtures", d->bad_mixtures);
-		ccs_json_str(j, "safe_order_of", d->bad ? d->first_failed : NULL);
 	}
-	json_order(j, "safe_order", d, d->first_order, d->first_group, d->first_changes, d->first_groups);
 }
 
 static void print_counts(struct deadlock *d)

@@ -2,6 +2,7 @@
 /* ccshim plan headroom. */
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "fabric/headroom.h"
 #include "plan.h"
@@ -11,8 +12,8 @@
 static const struct plan_option options[] = {
 	{ "rate", "RATE", "100g", "line rate of the port" },
 	{ "cable", "LENGTH", "100m", "length of the cable" },
-	{ "mtu", "SIZE", "1500", "frame that may be in transmission at each end" },
-	{ "t0", "TIME", "1.5us", "delay of both devices, without frames, cable" },
+	{ "mtu", "SIZE", "1500", "longest frame, in transmission at each end" },
+	{ "t0", "TIME", "1.5us", "delay of both devices, or standard (802.3)" },
 	{ "velocity", "M_PER_S", "2e8", "speed of the signal in the cable" },
 	{ "slot", "BITS", "672", "smallest frame with preamble and gap" },
 	{ "cell", "SIZE", "256", "cell of the switch's buffer" },
@@ -23,11 +24,15 @@ static const struct plan_option options[] = {
 static const struct plan_formula formulas[] = {
 	{ "H = ceil(T * rate / slot), one cell for each of the smallest frames",
 	  "UCloud's article, section Headroom" },
+	{ "if it is more, H = the most cells that T * rate bits fill: a frame of f bytes, from the smallest "
+	  "to the MTU, takes ceil(f / cell) cells and 8 * (f + 20) bits", "derived" },
 	{ "T = Tm1 + Tr1 + Tm2 + Tr2: until the PAUSE frame is sent, on the cable, until the peer stops, "
 	  "on the cable", "UCloud's article, section Headroom" },
 	{ "Tr1 = Tr2 = length / velocity", "UCloud's article, section Headroom" },
 	{ "Tm1 + Tm2 = t0 + 2 * 8 * mtu / rate: the article calls it constant, but no constant gives both "
 	  "of its values; a frame in transmission at each end does", "derived" },
+	{ "t0 = standard: 67, 80, 118, 147, 394, 453, 905, 905 quanta of 512 bits at 10, 25, 40, 50, 100, 200, "
+	  "400, 800 Gb/s", "802.3, 31B.3.7, for PFC of 802.1Qbb; 800 Gb/s as in SONiC" },
 	{ 0 }
 };
 
@@ -40,23 +45,34 @@ struct ccs_headroom plan_headroom_options(struct plan *p, double *velocity)
 	struct ccs_headroom h = { 0 };
 
 	*velocity = plan_value(p, "velocity", CCS_UNIT_NONE);
-	h.t0_us = plan_value_or_0(p, "t0", CCS_UNIT_TIME);
+	h.t0_us = strcmp(plan_text(p, "t0"), "standard") ? plan_value_or_0(p, "t0", CCS_UNIT_TIME) : NAN;
 	h.mtu_bytes = plan_value_or_0(p, "mtu", CCS_UNIT_BYTES);
 	h.slot_bits = plan_value(p, "slot", CCS_UNIT_NONE);
 	h.cell_bytes = plan_value(p, "cell", CCS_UNIT_BYTES);
 	return h;
 }
 
+void plan_set_rate(struct plan *p, struct ccs_headroom *h, double rate_bps)
+{
+	h->rate_bps = rate_bps;
+	if (!isnan(h->t0_us))
+		return;
+	h->t0_us = ccs_headroom_response_us(rate_bps);
+	if (isnan(h->t0_us))
+		plan_refuse(p, "t0", "802.3 has no value for ports of %s; give a time", plan_rate_text(rate_bps));
+}
+
 static struct ccs_headroom read_port(struct plan *p, double *velocity)
 {
 	struct ccs_headroom h = plan_headroom_options(p, velocity);
 
-	h.rate_bps = plan_value(p, "rate", CCS_UNIT_RATE);
+	if (!plan_text(p, "all"))
+		plan_set_rate(p, &h, plan_value(p, "rate", CCS_UNIT_RATE));
 	h.cable_us = ccs_headroom_cable_us(plan_value_or_0(p, "cable", CCS_UNIT_LENGTH), *velocity);
 	return h;
 }
 
-static void print_json(struct plan *p, const struct ccs_headroom_need *need)
+static void print_json(struct plan *p, const struct ccs_headroom *h, const struct ccs_headroom_need *need)
 {
 	ccs_json_uint(&p->j, "cells", need->cells);
 	ccs_json_uint(&p->j, "bytes", need->bytes);
@@ -67,10 +83,13 @@ static void print_json(struct plan *p, const struct ccs_headroom_need *need)
 	ccs_json_num(&p->j, "tr2", need->tr2_us * 1000);
 	ccs_json_end(&p->j);
 	ccs_json_num(&p->j, "total_ns", need->total_us * 1000);
+	ccs_json_num(&p->j, "standard_t0_ns", ccs_headroom_response_us(h->rate_bps) * 1000);
 }
 
 static void print_table(const struct ccs_headroom *h, const struct ccs_headroom_need *need)
 {
+	const double standard = ccs_headroom_response_us(h->rate_bps);
+
 	printf("Headroom of a port of %s: %" PRIu64 " cells (%" PRIu64 " bytes)\n\n",
 	       plan_rate_text(h->rate_bps), need->cells, need->bytes);
 	printf("  Tm1  XOFF mark reached until the PAUSE frame is sent  %9.1f ns\n", need->tm1_us * 1000);
@@ -79,6 +98,8 @@ static void print_table(const struct ccs_headroom *h, const struct ccs_headroom_
 	printf("  Tr2  the peer's last bit on the cable                 %9.1f ns\n", need->tr2_us * 1000);
 	printf("  T    sum; t0 is divided equally between Tm1 and Tm2   %9.1f ns\n",
 	       need->total_us * 1000);
+	if (!isnan(standard))
+		printf("  t0 may be, by 802.3, at this rate                     %9.1f ns\n", standard * 1000);
 	printf("\nThis is the least; real switches get a margin.\n");
 }
 
@@ -97,26 +118,31 @@ static int plan_port(struct plan *p)
 		return EXIT_USAGE;
 	}
 	if (p->json)
-		print_json(p, &need);
+		print_json(p, &h, &need);
 	else
 		print_table(&h, &need);
 	return EXIT_OK;
 }
 
-static void print_link(struct plan *p, const struct ccs_headroom *h, unsigned from, unsigned to)
+static void print_link(struct plan *p, struct ccs_headroom h, const struct topology_link *l)
 {
-	const struct ccs_headroom_need need = ccs_headroom_need(h);
+	struct ccs_headroom_need need;
 
+	plan_set_rate(p, &h, l->rate_bps);
+	if (p->failed)
+		return;
+	h.cable_us = l->delay_us;
+	need = ccs_headroom_need(&h);
 	if (!p->json) {
-		printf("  %4u  %4u  %-9s  %9.1f  %6" PRIu64 "  %8" PRIu64 "\n", from, to,
-		       plan_rate_text(h->rate_bps), h->cable_us * 1000, need.cells, need.bytes);
+		printf("  %4u  %4u  %-9s  %9.1f  %6" PRIu64 "  %8" PRIu64 "\n", l->from, l->to,
+		       plan_rate_text(h.rate_bps), h.cable_us * 1000, need.cells, need.bytes);
 		return;
 	}
 	ccs_json_object(&p->j, NULL);
-	ccs_json_uint(&p->j, "from", from);
-	ccs_json_uint(&p->j, "to", to);
-	ccs_json_num(&p->j, "rate_bps", h->rate_bps);
-	ccs_json_num(&p->j, "delay_ns", h->cable_us * 1000);
+	ccs_json_uint(&p->j, "from", l->from);
+	ccs_json_uint(&p->j, "to", l->to);
+	ccs_json_num(&p->j, "rate_bps", h.rate_bps);
+	ccs_json_num(&p->j, "delay_ns", h.cable_us * 1000);
 	ccs_json_uint(&p->j, "cells", need.cells);
 	ccs_json_uint(&p->j, "bytes", need.bytes);
 	ccs_json_end(&p->j);
@@ -125,7 +151,7 @@ static void print_link(struct plan *p, const struct ccs_headroom *h, unsigned fr
 static int plan_links(struct plan *p)
 {
 	double velocity;
-	struct ccs_headroom h = read_port(p, &velocity);
+	const struct ccs_headroom h = read_port(p, &velocity);
 	struct topology t;
 
 	if (p->failed || !plan_topology(p, "all", &t))
@@ -135,11 +161,8 @@ static int plan_links(struct plan *p)
 	else
 		printf("Headroom at both ends of each link\n\n"
 		       "  from    to  rate        delay ns   cells     bytes\n");
-	for (unsigned i = 0; i < t.links; i++) {
-		h.rate_bps = t.link[i].rate_bps;
-		h.cable_us = t.link[i].delay_us;
-		print_link(p, &h, t.link[i].from, t.link[i].to);
-	}
+	for (unsigned i = 0; i < t.links && !p->failed; i++)
+		print_link(p, h, &t.link[i]);
 	if (p->json)
 		ccs_json_end(&p->j);
 	topology_free(&t);

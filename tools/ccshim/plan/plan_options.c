@@ -46,7 +46,7 @@ bool plan_is_given(const struct plan *p, const char *option)
 
 static const char *const examples[] = {
 	[CCS_UNIT_NONE] = "number, such as 2 or 0.5",
-	[CCS_UNIT_RATE] = "rate, such as 100g or 25gbps",
+	[CCS_UNIT_RATE] = "rate in bit/s, such as 100g or 25gbps",
 	[CCS_UNIT_BYTES] = "size, such as 9216, 64k or 32m",
 	[CCS_UNIT_TIME] = "time, such as 50us or 1.5us",
 	[CCS_UNIT_LENGTH] = "length, such as 100m",

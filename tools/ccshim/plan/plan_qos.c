@@ -22,7 +22,7 @@ static const struct plan_option options[] = {
 	{ "remark", "DSCP", "0", "of all other packets at the edge" },
 	{ "where", "PLACE", "edge", "with tc: edge or inside" },
 	{ "first", "QUEUE", "6", "with strict priority, for CNPs" },
-	{ "lossless", "QUEUE", "5", "with PFC and ECN" },
+	{ "lossless", "QUEUE,...", "5", "with PFC and ECN, such as 3,4" },
 	{ "weights", "QUEUE:WEIGHT", "5:80,2:20", "of the queues that share the rest" },
 	{ "rate", "RATE", "25g", "line rate of the port" },
 	{ "cap", "RATE", NULL, "most that the first queue gets [2 % of the rate]" },
@@ -121,6 +121,20 @@ static void read_weights(struct plan *p, struct qos *q)
 	free(copy);
 }
 
+static void read_lossless(struct plan *p, struct qos *q)
+{
+	char *copy = strdup(plan_text(p, "lossless")), *list = copy, *text;
+
+	while (!p->failed && list && (text = strsep(&list, ","))) {
+		if (*text < '0' || *text >= '0' + CCS_QOS_QUEUES || text[1])
+			plan_refuse(p, "lossless", "'%s' is not a queue from 0 to %d, or several such as 3,4",
+				    plan_text(p, "lossless"), CCS_QOS_QUEUES - 1);
+		else
+			q->lossless |= 1u << (*text - '0');
+	}
+	free(copy);
+}
+
 static void read_hops(struct plan *p, struct qos *q)
 {
 	char *copy = strdup(plan_text(p, "hops")), *list = copy, *text;
@@ -136,13 +150,13 @@ static void check_queues(struct plan *p, const struct qos *q)
 {
 	bool used[CCS_QOS_QUEUES] = { false };
 
-	used[q->map.other] = used[q->lossless] = true;
+	used[q->map.other] = true;
 	for (unsigned i = 0; i < q->map.rules; i++)
 		used[q->map.rule[i].queue] = true;
 	for (unsigned i = 0; i < CCS_QOS_DSCPS; i++)
 		used[q->map.inside[i]] = true;
 	for (unsigned i = 0; i < CCS_QOS_QUEUES; i++)
-		if (used[i] && i != q->first && !(q->weight[i] > 0))
+		if ((used[i] || q->lossless >> i & 1) && i != q->first && !(q->weight[i] > 0))
 			plan_refuse(p, "weights", "queue %u is used, but has no weight", i);
 }
 
@@ -151,7 +165,7 @@ static bool read_qos(struct plan *p, struct qos *q)
 	q->map.other = plan_count(p, "other", 0, CCS_QOS_QUEUES - 1);
 	q->map.remark = plan_count(p, "remark", 0, CCS_QOS_DSCPS - 1);
 	q->first = plan_count(p, "first", 0, CCS_QOS_QUEUES - 1);
-	q->lossless = plan_count(p, "lossless", 0, CCS_QOS_QUEUES - 1);
+	read_lossless(p, q);
 	read_edge(p, &q->map);
 	read_inside(p, &q->map);
 	read_weights(p, q);
@@ -200,6 +214,11 @@ static void print_json(struct plan *p, const struct qos *q)
 	ccs_json_end(&p->j);
 	ccs_json_uint(&p->j, "remark", q->map.remark);
 	ccs_json_uint(&p->j, "other", q->map.other);
+	ccs_json_array(&p->j, "lossless");
+	for (unsigned i = 0; i < CCS_QOS_QUEUES; i++)
+		if (q->lossless >> i & 1)
+			ccs_json_uint(&p->j, NULL, i);
+	ccs_json_end(&p->j);
 	ccs_json_object(&p->j, "inside");
 	for (unsigned i = 0; i < CCS_QOS_DSCPS; i++) {
 		snprintf(dscp, sizeof(dscp), "%u", i);
@@ -233,7 +252,7 @@ static void print_maps(const struct qos *q)
 	for (unsigned i = 0; i < CCS_QOS_QUEUES; i++)
 		if (q->weight[i] > 0)
 			printf("Queue %u: weight %.0f%s\n", i, q->weight[i],
-			       i == q->lossless ? ", PFC and ECN" : "");
+			       q->lossless >> i & 1 ? ", PFC and ECN" : "");
 }
 
 static void print_table(const struct qos *q)

@@ -13,7 +13,7 @@ struct qos {
 	const char *dev;
 	double rate_bps, cap_bps, mtu;
 	unsigned first;                /* the queue with strict priority */
-	unsigned lossless;             /* the queue with PFC and ECN */
+	unsigned lossless;             /* set of the queues with PFC and ECN */
 	double weight[CCS_QOS_QUEUES]; /* by queue; 0: not used */
 	struct ccs_red red;            /* bytes */
 	double wait_us, latency_us;    /* delay of a CNP: waiting for frames in service; upper bound */

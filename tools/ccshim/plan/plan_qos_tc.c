@@ -27,13 +27,13 @@ static void print_first(FILE *f, const struct qos *q)
 		fmax(16 * frame_bytes(q), q->cap_bps / 8 * LIMIT_S));
 }
 
-static void print_red(FILE *f, const struct qos *q)
+static void print_red(FILE *f, const struct qos *q, unsigned queue)
 {
 	const double packet = frame_bytes(q);
 
 	fprintf(f, "tc qdisc add dev %s parent 2:%u handle %u: red limit %.0f min %.0f max %.0f"
-		" avpkt %.0f burst %.0f bandwidth %.0fbit probability %.6g ecn\n", q->dev, q->lossless + 1,
-		10 + q->lossless, RED_LIMIT * q->red.kmax, q->red.kmin, q->red.kmax, packet,
+		" avpkt %.0f burst %.0f bandwidth %.0fbit probability %.6g ecn\n", q->dev, queue + 1,
+		10 + queue, RED_LIMIT * q->red.kmax, q->red.kmin, q->red.kmax, packet,
 		ceil((2 * q->red.kmin + q->red.kmax) / (3 * packet)), q->rate_bps, q->red.pmax);
 }
 
@@ -53,8 +53,9 @@ static void print_weighted(FILE *f, const struct qos *q)
 			fprintf(f, "tc class add dev %s parent 2: classid 2:%u htb rate %.0fbit ceil %.0fbit"
 				" quantum %.0f\n", q->dev, i + 1, q->rate_bps * q->weight[i] / sum, q->rate_bps,
 				fmin(2 * frame_bytes(q) * q->weight[i] / least, QUANTUM_MAX));
-	if (q->weight[q->lossless] > 0)
-		print_red(f, q);
+	for (unsigned i = 0; i < CCS_QOS_QUEUES; i++)
+		if (q->lossless >> i & 1 && q->weight[i] > 0)
+			print_red(f, q, i);
 }
 
 /* port 0: any packet with this DSCP. */
@@ -86,7 +87,11 @@ void qos_print_tc(FILE *f, const struct qos *q, bool edge)
 		if (ccs_qos_inside(&q->map, dscp) != q->map.other)
 			print_filter(f, q, number++, 0, dscp, ccs_qos_inside(&q->map, dscp));
 	fprintf(f, "# On a port with DCB hardware:\n");
-	fprintf(f, "# dcb pfc set dev %s prio-pfc all:off %u:on\n", q->dev, q->lossless);
+	fprintf(f, "# dcb pfc set dev %s prio-pfc all:off", q->dev);
+	for (unsigned i = 0; i < CCS_QOS_QUEUES; i++)
+		if (q->lossless >> i & 1)
+			fprintf(f, " %u:on", i);
+	fputc('\n', f);
 	for (unsigned dscp = 0; dscp < CCS_QOS_DSCPS; dscp++)
 		if (ccs_qos_inside(&q->map, dscp) != q->map.other)
 			fprintf(f, "# dcb app add dev %s dscp-prio %u:%u\n", q->dev, dscp,

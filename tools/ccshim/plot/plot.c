@@ -3,7 +3,6 @@
 #include "plot.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
@@ -14,6 +13,7 @@
 #include "base/suggest.h"
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/common/gnuplot.h"
+#include "tools/common/next_option.h"
 
 static int print_help(void)
 {
@@ -201,7 +201,7 @@ int cmd_plot(int argc, char **argv)
 	int letter, rc;
 
 	argv[0] = (char *)"ccshim plot"; /* the prefix of getopt's messages */
-	while ((letter = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
+	while ((letter = next_option(argc, argv, "h", long_options, NULL)) != -1) {
 		if (letter == 'h')
 			return print_help();
 		if (parse_option(&p, letter))

@@ -5,7 +5,6 @@
  */
 #include "replay.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 #include "config/plugin.h"
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/ccshim/shared/path_options.h"
+#include "tools/common/next_option.h"
 
 #define TIMERS_MAX 100000000ul /* between two rows: more means a mistaken unit */
 #define RELATIVE 1e-9           /* tolerance when decisions are compared */
@@ -282,7 +282,7 @@ int cmd_replay(int argc, char **argv)
 	int letter, status;
 
 	argv[0] = (char *)"ccshim replay"; /* the prefix of getopt's messages */
-	while ((letter = getopt_long(argc, argv, "a:h", long_options, NULL)) != -1) {
+	while ((letter = next_option(argc, argv, "a:h", long_options, NULL)) != -1) {
 		if (letter == 'h')
 			return print_help();
 		if (parse_option(&r, letter))

@@ -5,7 +5,6 @@
  * settings would be worse than not running it.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -20,6 +19,7 @@
 #include "tools/ccshim/command/command.h"
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/ccshim/shared/preload.h"
+#include "tools/common/next_option.h"
 #include "tools/common/preload_list.h"
 
 enum { OPT_ADAPT = 256, OPT_DRY_RUN };
@@ -199,7 +199,7 @@ int cmd_run(int argc, char **argv)
 
 	argv[0] = (char *)"ccshim run"; /* the prefix of getopt's messages */
 	ccs_options_default(&run.options.scratch);
-	while ((letter = getopt_long(argc, argv, "+" RUN_OPTIONS "qvh", long_options, NULL)) != -1) {
+	while ((letter = next_option(argc, argv, "+" RUN_OPTIONS "qvh", long_options, NULL)) != -1) {
 		if (letter == 'h')
 			return print_help();
 		if (parse_option(&run, letter))

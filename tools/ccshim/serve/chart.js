@@ -1,262 +1,172 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Curves over time, on a canvas.
+// Charts: curves over time, and points of flows side by side, drawn by uPlot, which also enlarges a
+// part, shows the values under the pointer, and hides curves by a click on the legend.
+import uPlot from "./uplot.js";
 
-const POINTS = 600;
-const MARGIN = { left: 68, right: 8, top: 6, bottom: 20 };
+const HEIGHT = 220;
+const POWERS = Array.from({ length: 52 }, (_, i) => 2 ** i);
 
-// Add what point q covers to point p.
-function join(p, q) {
-	p.min = Math.min(p.min, q.min);
-	p.max = Math.max(p.max, q.max);
-	p.sum += q.sum;
-	p.n += q.n;
-}
+// -- the data -----------------------------------------------------------------------------------
 
-// A curve of bounded length: when it has too many points, each pair becomes one that keeps the
-// minimum, the maximum and the mean, so that no peak is lost. Times must not decrease.
-export class Series {
-	constructor() {
-		this.points = []; // { t, min, max, sum, n }
-		this.most = 1;    // values in a point
+// The columns of a curve: times, means, and minima and maxima if its points hold several values. A
+// curve is interrupted where points are much farther apart than elsewhere, unless it holds its
+// value, as a rate does.
+function columnsOf({ series, hold }, log) {
+	const { points, most } = series, columns = [[], [], [], []];
+	const gap = 10 * (points.length && points[points.length - 1].t - points[0].t) / points.length;
+	const value = (v) => (log && !(v > 0) ? null : v);
+	let before = Infinity;
+
+	for (const p of points) {
+		if (!hold && p.t - before > gap)
+			[(before + p.t) / 2, null, null, null].forEach((v, i) => columns[i].push(v));
+		[p.t, value(p.sum / p.n), value(p.min), value(p.max)].forEach((v, i) => columns[i].push(v));
+		before = p.t;
 	}
-
-	add(t, v) {
-		const last = this.points[this.points.length - 1], point = { t, min: v, max: v, sum: v, n: 1 };
-
-		if (!Number.isFinite(v) || !Number.isFinite(t))
-			return;
-		if (last && last.n < this.most)
-			join(last, point);
-		else if (this.points.push(point) > 2 * POINTS)
-			this.halve();
-	}
-
-	halve() {
-		const half = [];
-
-		this.points.forEach((p, i) => {
-			if (i % 2)
-				join(half[half.length - 1], p);
-			else
-				half.push(p);
-		});
-		this.points = half;
-		this.most *= 2;
-	}
-
-	forgetBefore(t) {
-		let n = 0;
-
-		while (n < this.points.length && this.points[n].t < t)
-			n++;
-		this.points.splice(0, n);
-	}
+	return most > 1 ? columns : columns.slice(0, 2);
 }
 
 // -- axes ---------------------------------------------------------------------------------------
 
-function niceStep(range, most, base) {
-	const rough = range / most;
-	const unit = base ** Math.floor(Math.log(rough) / Math.log(base));
-	const steps = base === 2 ? [1, 2] : [1, 2, 5, 10];
-
-	return unit * (steps.find((k) => k * unit >= rough) || steps[steps.length - 1]);
+function verticalScale({ log }) {
+	return log ? { distr: 3, range: (u, low, high) => (high > 0 ? [Math.max(low, high / 1e6) / 1.3, high * 1.3] : [1, 10]) }
+		: { range: (u, low, high) => [0, high > 0 ? high * 1.05 : 1] };
 }
 
-function linearTicks(low, high, most, base = 10) {
-	const step = niceStep(high - low || 1, most, base), ticks = [];
+// Times are shown from the origin on.
+function ticksFrom(origin) {
+	return (u, axis, low, high, step) => {
+		const ticks = [];
 
-	for (let v = Math.ceil(low / step) * step; v <= high * (1 + 1e-9); v += step)
-		ticks.push(Math.abs(v) < step / 1e6 ? 0 : v);
-	return ticks;
-}
-
-function logTicks(low, high) {
-	const few = Math.log10(high / low) > 3, ticks = [];
-
-	for (let d = Math.floor(Math.log10(low)); d <= Math.ceil(Math.log10(high)); d++)
-		for (const k of few ? [1] : [1, 2, 5])
-			if (k * 10 ** d >= low * 0.999 && k * 10 ** d <= high * 1.001)
-				ticks.push(k * 10 ** d);
-	return ticks;
-}
-
-function extent(curves) {
-	let low = Infinity, high = -Infinity, first = Infinity, last = -Infinity;
-
-	for (const { series } of curves)
-		for (const p of series.points) {
-			low = Math.min(low, p.min);
-			high = Math.max(high, p.max);
-			first = Math.min(first, p.t);
-			last = Math.max(last, p.t);
-		}
-	return { low, high, first, last };
-}
-
-// The vertical axis: { ticks, at(v): 0 at the bottom to 1 }.
-function verticalAxis(range, options) {
-	if (options.log && range.high > 0) {
-		const low = Math.max(range.low, range.high / 1e6) / 1.3, high = range.high * 1.3;
-
-		return {
-			ticks: logTicks(low, high),
-			at: (v) => Math.log(Math.max(v, low) / low) / Math.log(high / low),
-		};
-	}
-	if (!(range.high > 0))
-		return { ticks: [0], at: () => 0 };
-	const high = range.high * 1.05;
-
-	return { ticks: linearTicks(0, high, 4, options.base), at: (v) => v / high };
-}
-
-// -- drawing ------------------------------------------------------------------------------------
-
-function prepare(canvas) {
-	const scale = window.devicePixelRatio || 1;
-	const width = canvas.clientWidth, height = canvas.clientHeight;
-	const g = canvas.getContext("2d");
-
-	canvas.width = Math.round(width * scale);
-	canvas.height = Math.round(height * scale);
-	g.scale(scale, scale);
-	g.font = "11px system-ui, sans-serif";
-	return { g, width, height, style: getComputedStyle(document.documentElement) };
-}
-
-function drawGrid(area, y, x, options) {
-	const { g, style, left, right, top, bottom } = area;
-
-	g.strokeStyle = style.getPropertyValue("--grid");
-	g.fillStyle = style.getPropertyValue("--faint");
-	g.lineWidth = 1;
-	g.beginPath();
-	g.textAlign = "right";
-	g.textBaseline = "middle";
-	for (const v of y.ticks) {
-		const at = Math.round(bottom - y.at(v) * (bottom - top)) + 0.5;
-
-		g.moveTo(left, at);
-		g.lineTo(right, at);
-		g.fillText(options.format(v), left - 6, at);
-	}
-	g.stroke();
-	g.textBaseline = "top";
-	for (const t of x.ticks) {
-		const at = left + x.at(t) * (right - left);
-
-		g.textAlign = at > right - 20 ? "right" : at < left + 20 ? "left" : "center";
-		g.fillText(options.time(t), at, bottom + 5);
-	}
-}
-
-// The range of values of each point, which is wider than a point if the curve is long.
-function drawBand(area, px, py, curve) {
-	const { g } = area;
-
-	g.fillStyle = curve.color;
-	g.globalAlpha = 0.2;
-	for (const p of curve.series.points)
-		if (p.max > p.min)
-			g.fillRect(px(p.t) - 0.5, py(p.max), 1, py(p.min) - py(p.max));
-	g.globalAlpha = 1;
-}
-
-// A curve is interrupted where points are much farther apart than elsewhere, unless it holds its
-// value, as a rate does.
-function drawCurve(area, y, x, curve) {
-	const { g, left, right, top, bottom } = area;
-	const { points } = curve.series;
-	const gap = 10 * (points.length && points[points.length - 1].t - points[0].t) / points.length;
-	const px = (t) => left + x.at(t) * (right - left);
-	const py = (v) => bottom - y.at(v) * (bottom - top);
-	const mean = (p) => py(p.sum / p.n);
-
-	drawBand(area, px, py, curve);
-	g.strokeStyle = curve.color;
-	g.lineWidth = curve.thin ? 1 : 1.6;
-	g.setLineDash(curve.thin ? [3, 3] : []);
-	g.beginPath();
-	points.forEach((p, i) => {
-		if (curve.hold && i)
-			g.lineTo(px(p.t), mean(points[i - 1]));
-		else if (i && p.t - points[i - 1].t > gap)
-			g.moveTo(px(p.t), mean(p));
-		g.lineTo(px(p.t), mean(p));
-	});
-	if (points.length === 1)
-		g.lineTo(px(points[0].t) + 2, mean(points[0]));
-	g.stroke();
-	g.setLineDash([]);
-}
-
-// curves: [{ series, color, thin, hold }]; options: { format, time, log, base, origin, first, last,
-// empty }. Times are shown from the origin on.
-export function drawChart(canvas, curves, options) {
-	const area = prepare(canvas);
-	const { g, width, height, style } = area;
-	const range = extent(curves);
-	const first = options.first ?? range.first, last = options.last ?? range.last;
-
-	Object.assign(area, { left: MARGIN.left, right: width - MARGIN.right, top: MARGIN.top,
-			      bottom: height - MARGIN.bottom });
-	if (!(range.high > -Infinity)) {
-		g.fillStyle = style.getPropertyValue("--faint");
-		g.textAlign = "center";
-		g.fillText(options.empty, width / 2, height / 2);
-		return;
-	}
-	const y = verticalAxis(range, options);
-	const origin = options.origin ?? 0, span = last > first ? last - first : 1;
-	const x = {
-		ticks: linearTicks(first - origin, first - origin + span, Math.max(2, width / 110)).map((t) => t + origin),
-		at: (t) => (last > first ? (t - first) / (last - first) : 0.5),
+		for (let k = Math.ceil((low - origin()) / step); origin() + k * step <= high; k++)
+			ticks.push(origin() + k * step);
+		return ticks;
 	};
-
-	drawGrid(area, y, x, { ...options, time: (t) => options.time(t - origin) });
-	g.save();
-	g.beginPath();
-	g.rect(area.left, 0, area.right - area.left, area.bottom + 1);
-	g.clip();
-	for (const curve of curves)
-		drawCurve(area, y, x, curve);
-	g.restore();
 }
 
-// Ranges, a row each: [{ name, color, low, from, to, high }], where from and to are marked.
-export function drawRanges(canvas, rows, options) {
-	const area = prepare(canvas);
-	const { g, width, height, style } = area;
-	const present = rows.filter((r) => r.high > 0);
-	const high = Math.max(...present.map((r) => r.high), 0);
-	const low = Math.min(...present.map((r) => r.low).filter((v) => v > 0), high || 1);
-	const x = verticalAxis({ low, high }, { log: true });
-	const left = 110, right = width - MARGIN.right, bottom = height - MARGIN.bottom;
-	const step = Math.min(26, (bottom - MARGIN.top) / Math.max(present.length, 1));
-	const px = (v) => left + x.at(v) * (right - left);
+const whole = (u, axis, low, high) =>
+	Array.from({ length: Math.floor(high) - Math.ceil(low) + 1 }, (_, i) => Math.ceil(low) + i);
 
-	g.fillStyle = style.getPropertyValue("--faint");
-	g.textBaseline = "top";
-	g.textAlign = "center";
-	if (!(high > 0)) {
-		g.fillText(options.empty, width / 2, height / 2);
-		return;
-	}
-	for (const v of x.ticks) {
-		g.textAlign = px(v) > right - 20 ? "right" : "center";
-		g.fillText(options.format(v), px(v), bottom + 5);
-	}
-	present.forEach((r, i) => {
-		const y = MARGIN.top + (i + 0.5) * step;
+const formatAll = (format) => (u, ticks) => ticks.map((v) => (v === null ? "" : format(v)));
 
-		g.fillStyle = style.getPropertyValue("--text");
-		g.textAlign = "right";
-		g.textBaseline = "middle";
-		if (step >= 10)
-			g.fillText(r.name, left - 8, y);
-		g.fillStyle = r.color;
-		g.fillRect(px(r.low), y - 0.5, Math.max(px(r.high) - px(r.low), 1), 1);
-		g.fillRect(px(r.from), y - step / 4, Math.max(px(r.to) - px(r.from), 2), step / 2);
-	});
+function axis(style, rest) {
+	const faint = style.getPropertyValue("--faint"), grid = style.getPropertyValue("--grid");
+
+	return { stroke: faint, font: "11px system-ui, sans-serif", grid: { stroke: grid, width: 1 },
+		 ticks: { show: false }, ...rest };
+}
+
+// -- charts -------------------------------------------------------------------------------------
+
+function seriesOf(curve, options) {
+	return { label: curve.label, stroke: curve.color, width: curve.dash ? 1 : 1.5, dash: curve.dash,
+		 value: (u, v) => (Number.isFinite(v) ? options.format(v) : "-"), points: { show: curve.points },
+		 ...(curve.unnamed && { class: "unnamed" }),
+		 ...(curve.hold && { paths: uPlot.paths.stepped({ align: 1 }) }),
+		 ...(curve.points && { paths: () => null }) };
+}
+
+// A chart in its own element. zoom: { range: [from, to] or null, changed() }, which charts share.
+export class Chart {
+	constructor(zoom) {
+		this.zoom = zoom;
+		this.element = document.createElement("figure");
+		this.caption = this.element.appendChild(document.createElement("figcaption"));
+		this.note = this.element.appendChild(document.createElement("p"));
+		this.plot = null;
+		this.shape = "";
+		new ResizeObserver(() => this.plot?.setSize(this.size())).observe(this.element);
+	}
+
+	size() {
+		return { width: this.element.clientWidth, height: HEIGHT };
+	}
+
+	// curves: [{ label, color, dash, hold, unnamed: in the legend, series }]; options: { title, format, time,
+	// log, base, origin, first, last, empty }.
+	drawCurves(curves, options) {
+		const present = curves.filter((curve) => curve.series.points.length);
+		const tables = present.map((curve) => columnsOf(curve, options.log));
+		const list = [], bands = [];
+
+		present.forEach((curve, i) => {
+			list.push(seriesOf(curve, options));
+			if (tables[i].length > 2) {
+				bands.push({ series: [list.length + 2, list.length + 1], fill: `${curve.color}33` });
+				list.push(...[1, 2].map(() => ({ ...seriesOf(curve, options), width: 0, class: "unnamed" })));
+			}
+		});
+		this.draw({ ...options, ticks: { splits: ticksFrom(() => this.options.origin) } }, list, bands,
+			  tables.length ? uPlot.join(tables) : []);
+	}
+
+	// Points of flows side by side. rows: [{ label, values }]; names: of the values.
+	drawRows(rows, names, colors, options) {
+		const curves = names.map((label, i) => ({ label, color: colors[i], points: true }));
+		const values = names.map((_, i) => rows.map((row) => (row.values[i] > 0 ? row.values[i] : null)));
+
+		this.draw({ ...options, rows, first: -0.5, last: rows.length - 0.5,
+			    time: (i) => rows[i]?.label ?? "", origin: 0, ticks: { splits: whole } },
+			  curves.map((curve) => seriesOf(curve, options)), [],
+			  rows.length ? [rows.map((_, i) => i), ...values] : []);
+	}
+
+	draw(options, series, bands, data) {
+		const shape = JSON.stringify([options.title, series, bands]);
+
+		this.options = options;
+		this.caption.textContent = options.title;
+		this.note.textContent = data.length ? "" : options.empty;
+		if (shape !== this.shape || !data.length) {
+			this.plot?.destroy();
+			this.plot = data.length ? this.make(series, bands, data) : null;
+			this.shape = shape;
+		} else {
+			this.plot.setData(data);
+		}
+	}
+
+	make(series, bands, data) {
+		const style = getComputedStyle(document.documentElement), { options, zoom } = this;
+		const time = (v) => this.options.time(v - this.options.origin);
+		const plot = new uPlot({
+			...this.size(), bands,
+			series: [{ label: options.rows ? "flow" : "time", value: (u, v) => (v === null ? "-" : time(v)) },
+				 ...series],
+			scales: { x: { time: false, range: (u, low, high) => this.range(low, high) }, y: verticalScale(options) },
+			axes: [axis(style, { ...options.ticks, values: formatAll(time), space: 90, size: 28 }),
+			       axis(style, { values: formatAll(options.format), size: 72,
+					     ...(options.base === 2 && { incrs: POWERS }) })],
+			cursor: { sync: { key: options.rows ? "rows" : "time" }, focus: { prox: 24 }, drag: { setScale: false },
+				  bind: { dblclick: () => () => zoom.changed(null) } },
+			focus: { alpha: 0.3 },
+			hooks: { setSelect: [(u) => this.select(u)] },
+		}, data, this.element);
+
+		plot.root.setAttribute("role", "img");
+		plot.root.setAttribute("aria-label", options.title);
+		return plot;
+	}
+
+	range(low, high) {
+		const { first, last, rows } = this.options;
+
+		if (this.zoom.range && !rows)
+			return this.zoom.range;
+		return [first ?? low, last ?? (high > low ? high : low + 1)];
+	}
+
+	select(u) {
+		const { left, width } = u.select;
+
+		if (width > 2 && !this.options.rows)
+			this.zoom.changed([u.posToVal(left, "x"), u.posToVal(left + width, "x")]);
+		if (width)
+			u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+	}
+
+	// After a change of the page's colours.
+	restyle() {
+		this.shape = "";
+	}
 }

@@ -19,7 +19,7 @@ FNR == 1 {
 }
 
 {
-	n = split($0, part, /["\\]/)
+	n = split($0, part, /["\\?]/) # \? makes no trigraph
 	line = part[1]
 	at = length(line) + 1
 	for (i = 2; i <= n; i++) {

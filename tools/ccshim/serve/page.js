@@ -1,86 +1,135 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The page: polls the server for live flows, shows dropped files, and sends settings. Names of
 // programs come from other users' processes: text enters the document by textContent only.
-import { drawChart, drawRanges } from "./chart.js";
+import { Chart } from "./chart.js";
 import * as format from "./format.js";
-import { History } from "./live.js";
+import { GROUPS, History } from "./live.js";
 import { readFile } from "./recorded.js";
+import { Table } from "./table.js";
 import { CHARTS, COLUMNS, LINKS } from "./views.js";
 
 const INTERVAL_MS = 1000;
 const KEEP_S = 120;
-const CURVES_MAX = 16;
-const COLORS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8c6bb1", "#999933"];
+const ROWS = 50; // in the table, until all are asked for
+const COLORS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8c6bb1", "#999933",
+		"#e6194b", "#9a6324", "#3cd4a4", "#808890"];
 const token = location.hash.slice(1);
 const $ = (id) => document.getElementById(id);
 
 const state = {
-	history: new History(KEEP_S),
+	histories: Object.fromEntries(Object.keys(GROUPS).map((by) => [by, new History(KEEP_S, by)])),
 	recorded: null,          // the result of readFile()
 	chosen: null,            // key of the flow that is shown alone
+	colors: new Map(),       // of the flows that are drawn, by key
 	paused: false,
+	all: false,              // rows of the table
 	links: new Map(),        // the agent's: interface to its last reading
 };
 
 // -- drawing ------------------------------------------------------------------------------------
 
-function element(name, text, className) {
-	const e = document.createElement(name);
+const zoom = { range: null, changed: setZoom };
+const flowTable = new Table($("flows"), choose, draw);
+const linkTable = new Table($("links"), null, () => {});
+let charts = [];
 
-	if (text !== undefined)
-		e.textContent = text;
-	if (className)
-		e.className = className;
-	return e;
-}
-
-const colorOf = (flow) => COLORS[flow.color % COLORS.length];
-
-function colorKey(flow) {
-	const space = "http://www.w3.org/2000/svg";
-	const svg = document.createElementNS(space, "svg"), square = document.createElementNS(space, "rect");
-
-	svg.setAttribute("class", "key");
-	for (const [name, value] of Object.entries({ width: "100%", height: "100%", fill: colorOf(flow) }))
-		square.setAttribute(name, value);
-	svg.append(square);
-	return svg;
-}
+const history = () => state.histories[$("by").value];
 
 function kindOf() {
 	return state.recorded ? state.recorded.kind : "live";
 }
 
 function matches(flow, filter) {
-	return !filter || [flow.program, flow.peer].some((text) => text?.toLowerCase().includes(filter)) ||
+	return !filter || [flow.program, flow.peer, flow.label].some((text) => text?.toLowerCase().includes(filter)) ||
 		[flow.pid, flow.qp].some((n) => String(n) === filter);
 }
 
+// The flows that the filter selects, the busiest first.
 function visibleFlows() {
 	const filter = $("filter").value.trim().toLowerCase();
-	const flows = state.recorded ? state.recorded.flows : state.history.current();
+	const flows = state.recorded ? state.recorded.flows : history().current();
 
-	return flows.filter((flow) => matches(flow, filter));
+	return flows.filter((flow) => matches(flow, filter))
+		.sort((a, b) => b.weight - a.weight || (a.key > b.key) - (a.key < b.key));
 }
 
-function fillTable(table, columns, rows, decorate) {
-	const head = element("thead"), body = element("tbody"), titles = head.appendChild(element("tr"));
+// The chosen flow, or the busiest ones of them, one for each colour. Those that stay keep their colours.
+function drawnFlows(flows) {
+	const { colors } = state, chosen = flows.filter((flow) => flow.key === state.chosen);
+	const drawn = chosen.length ? chosen : flows.slice(0, COLORS.length);
+	const keys = new Set(drawn.map((flow) => flow.key));
 
-	for (const c of columns)
-		titles.append(element("th", c.title, c.number ? "number" : ""));
-	for (const row of rows) {
-		const tr = body.appendChild(element("tr"));
+	for (const key of colors.keys())
+		if (!keys.has(key))
+			colors.delete(key);
+	for (const { key } of drawn)
+		if (!colors.has(key))
+			colors.set(key, COLORS.find((c) => ![...colors.values()].includes(c)));
+	return drawn.sort((a, b) => COLORS.indexOf(colors.get(a.key)) - COLORS.indexOf(colors.get(b.key)));
+}
 
-		for (const c of columns) {
-			const td = element("td", String(c.get(row) ?? "-"), c.number ? "number" : "");
+function nameOf(flow) {
+	if (flow.label)
+		return flow.label;
+	return [$("by").value === "peer" && !state.recorded ? flow.peer : flow.program,
+		flow.qps > 1 ? "" : `QP ${flow.qp}`].filter(Boolean).join(" ");
+}
 
-			if (c.style && /^[a-z]+$/.test(c.style(row)))
-				td.classList.add(c.style(row));
-			tr.append(td);
-		}
-		decorate?.(tr, row);
+function curvesOf(chart, flows) {
+	return chart.curves.flatMap((name, i) => flows.map((flow) =>
+		({ label: nameOf(flow) + (i ? " (dashed)" : ""), series: flow.curves[name],
+		   color: state.colors.get(flow.key), dash: i ? [3, 3] : undefined, hold: chart.hold,
+		   unnamed: i && flows.length > 1 })));
+}
+
+function drawCharts(flows) {
+	const views = CHARTS[kindOf()], live = kindOf() === "live";
+	const { last } = history(), origin = live ? last : state.recorded.origin;
+
+	if (charts.length !== views.length) {
+		charts = views.map(() => new Chart(zoom));
+		$("charts").replaceChildren(...charts.map((chart) => chart.element));
 	}
-	table.replaceChildren(head, body);
+	views.forEach((view, i) => {
+		const options = { origin, empty: "nothing yet", ...view };
+
+		if (live)
+			Object.assign(options, { first: last - KEEP_S, last });
+		if (view.names)
+			charts[i].drawRows(flows.map((f) => ({ label: nameOf(f), values: view.values(f) })), view.names,
+					   COLORS, options);
+		else
+			charts[i].drawCurves(curvesOf(view, flows), options);
+	});
+}
+
+function setZoom(range) {
+	zoom.range = range;
+	$("whole").hidden = !range;
+	draw();
+}
+
+function decorateFlow(tr, flow) {
+	const drawn = CHARTS[kindOf()][0].curves && state.colors.get(flow.key);
+	const color = drawn || "transparent", chosen = String(flow.key === state.chosen);
+
+	tr.classList.toggle("idle", flow.limit === "idle");
+	if (tr.getAttribute("aria-selected") !== chosen)
+		tr.setAttribute("aria-selected", chosen);
+	if (tr.style.getPropertyValue("--color") !== color)
+		tr.style.setProperty("--color", color);
+}
+
+function draw() {
+	const flows = visibleFlows(), drawn = drawnFlows(flows), kind = kindOf();
+	const by = kind === "live" && $("by").value !== "qp" ? $("by").value : kind;
+
+	drawCharts(drawn);
+	flowTable.update(COLUMNS[by], flows, { limit: state.all ? Infinity : ROWS, decorate: decorateFlow });
+	$("all").hidden = flows.length <= ROWS;
+	$("all").textContent = state.all ? `List only ${ROWS}` : `List all ${flows.length}`;
+	$("flows-title").textContent = drawn.length < flows.length && drawn.length > 1
+		? `Flows (the charts show the ${drawn.length} busiest of ${flows.length})` : "Flows";
 }
 
 function choose(key) {
@@ -89,73 +138,9 @@ function choose(key) {
 
 	if (flow && kindOf() === "live") {
 		$("set").elements.pid.value = flow.pid;
-		$("set").elements.qp.value = flow.qp;
+		$("set").elements.qp.value = flow.qps > 1 ? "" : flow.qp;
 	}
 	draw();
-}
-
-function decorateFlow(tr, flow) {
-	tr.firstChild.prepend(colorKey(flow), " ");
-	tr.tabIndex = 0;
-	tr.classList.toggle("chosen", flow.key === state.chosen);
-	tr.classList.toggle("idle", flow.limit === "idle");
-	tr.addEventListener("click", () => choose(flow.key));
-	tr.addEventListener("keydown", (event) => event.key === "Enter" && choose(flow.key));
-}
-
-function canvasOf(i, title) {
-	const charts = $("charts");
-
-	while (charts.children.length <= i) {
-		const figure = charts.appendChild(element("figure"));
-
-		figure.append(element("figcaption"), element("canvas"));
-	}
-	const [caption, canvas] = charts.children[i].children;
-
-	caption.textContent = title;
-	canvas.setAttribute("role", "img");
-	canvas.setAttribute("aria-label", title);
-	return canvas;
-}
-
-function curvesOf(chart, flows) {
-	return chart.curves.flatMap((name, i) => flows.map((flow) =>
-		({ series: flow.curves[name], color: colorOf(flow), thin: i > 0, hold: chart.hold })));
-}
-
-function rangeOf(chart, flow) {
-	return { name: `QP ${flow.qp}`, color: colorOf(flow), ...chart.range(flow) };
-}
-
-function drawCharts(flows) {
-	const charts = CHARTS[kindOf()], live = kindOf() === "live";
-	const { last } = state.history, origin = live ? last : state.recorded.origin;
-
-	while ($("charts").children.length > charts.length)
-		$("charts").lastChild.remove();
-	charts.forEach((chart, i) => {
-		const canvas = canvasOf(i, chart.title);
-		const options = { origin, empty: "nothing yet", ...chart };
-
-		if (chart.range) {
-			drawRanges(canvas, flows.map((f) => rangeOf(chart, f)), options);
-			return;
-		}
-		if (live)
-			Object.assign(options, { first: last - KEEP_S, last });
-		drawChart(canvas, curvesOf(chart, flows), options);
-	});
-}
-
-function draw() {
-	const flows = visibleFlows();
-	const alone = flows.filter((flow) => flow.key === state.chosen);
-
-	drawCharts((alone.length ? alone : flows).slice(0, CURVES_MAX));
-	fillTable($("flows"), COLUMNS[kindOf()], flows, decorateFlow);
-	$("flows-title").textContent = flows.length > CURVES_MAX
-		? `Flows (the charts show the first ${CURVES_MAX})` : "Flows";
 }
 
 // -- live flows ---------------------------------------------------------------------------------
@@ -180,15 +165,15 @@ async function askJson(path) {
 	return JSON.parse(text);
 }
 
-const countFlows = (flows) => `${flows.length} flow${flows.length === 1 ? "" : "s"}`;
+const countOf = (list, noun) => `${list.length} ${noun}${list.length === 1 ? "" : "s"}`;
 
 function describe() {
-	const flows = state.history.current();
+	const flows = state.histories.qp.current();
 	const busy = flows.filter((f) => f.limit !== "idle").length;
 	const limited = flows.filter((f) => f.limit === "rate" || f.limit === "window").length;
 	const goodput = flows.reduce((sum, f) => sum + (f.goodput || 0), 0);
 
-	return `${countFlows(flows)}, ${busy} busy, ${limited} limited by ccshim, ` +
+	return `${countOf(flows, "flow")}, ${busy} busy, ${limited} limited by ccshim, ` +
 		`goodput ${format.rate(goodput)}`;
 }
 
@@ -199,17 +184,20 @@ function showLinks(agent) {
 		const key = `${link.interface}/${link.ingress}`, before = state.links.get(key);
 
 		state.links.set(key, { bytes: link.bytes, now });
-		return { ...link, rate: before ? (link.bytes - before.bytes) * 8 / (now - before.now) : NaN };
+		return { ...link, key, rate: before ? (link.bytes - before.bytes) * 8 / (now - before.now) : NaN };
 	});
 
 	$("agent").hidden = !links.length || Boolean(state.recorded);
-	fillTable($("links"), LINKS, links);
+	linkTable.update(LINKS, links);
 }
 
 async function poll() {
 	try {
 		if (!state.paused && !state.recorded && !document.hidden) {
-			state.history.add(await askJson("/flows.json"));
+			const snapshot = await askJson("/flows.json");
+
+			for (const one of Object.values(state.histories))
+				one.add(snapshot);
 			showLinks(await askJson("/agent.json"));
 			if (!state.recorded) {
 				say(describe());
@@ -234,13 +222,16 @@ function note(text, bad = false) {
 
 function show(recorded) {
 	state.recorded = recorded;
-	state.chosen = null;
+	state.chosen = zoom.range = null;
+	state.colors.clear();
+	$("whole").hidden = true;
+	$("by").hidden = Boolean(recorded);
 	$("live").hidden = !recorded;
 	$("pause").hidden = Boolean(recorded);
 	$("control").hidden = $("agent").hidden = true;
 	note(recorded ? recorded.notes.join("; ") : "");
 	if (recorded)
-		say(`${recorded.kind} ${recorded.name}: ${countFlows(recorded.flows)}`);
+		say(`${recorded.kind} ${recorded.name}: ${countOf(recorded.flows, recorded.kind === "bench" ? "run" : "flow")}`);
 	draw();
 }
 
@@ -268,9 +259,6 @@ async function open(files) {
 function merge(all) {
 	const flows = all.flatMap((one, i) => one.flows.map((flow) => ({ ...flow, key: `${i}/${flow.key}` })));
 
-	flows.forEach((flow, i) => {
-		flow.color = i;
-	});
 	return {
 		kind: all[0].kind,
 		name: all.map((one) => one.name).join(", "),
@@ -323,8 +311,17 @@ $("pause").addEventListener("click", () => {
 });
 $("live").addEventListener("click", () => show(null));
 $("filter").addEventListener("input", draw);
+$("by").addEventListener("change", draw);
+$("whole").addEventListener("click", () => setZoom(null));
+$("all").addEventListener("click", () => {
+	state.all = !state.all;
+	draw();
+});
 $("set").addEventListener("submit", set);
-addEventListener("resize", draw);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+	charts = [];
+	draw();
+});
 acceptFiles();
 say("waiting for the first reading");
 draw();

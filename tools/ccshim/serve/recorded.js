@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Reads files that were recorded: traces, recordings of 'ccshim stat --json', and reports. The
-// result is { kind: "trace", "recording" or "report", name, origin: of its times, flows, notes }.
-import { Series } from "./chart.js";
+// Reads files that were recorded: traces, recordings of 'ccshim stat --json', reports, and results of
+// ccbench. The result is { kind: "trace", "recording", "report" or "bench", name, origin: of its times,
+// flows, notes }. A flow has a weight, by which flows are ranked.
 import { History } from "./live.js";
+import { Series } from "./series.js";
 
 const TRACE_CURVES = ["rate", "rtt", "inflight", "window", "queue"];
 const FLOWS_MAX = 4096;
@@ -71,8 +72,8 @@ class Trace {
 		if (!flow && this.flows.size >= FLOWS_MAX)
 			return null;
 		if (!flow) {
-			flow = { key: qp, qp, color: this.flows.size, curves: {}, events: 0, cnps: 0, losses: 0,
-				 bytes: 0, rtts: 0, rttSum: 0, limit: "" };
+			flow = { key: qp, qp, curves: {}, events: 0, cnps: 0, losses: 0, bytes: 0,
+				 rtts: 0, rttSum: 0, limit: "" };
 			for (const name of TRACE_CURVES)
 				flow.curves[name] = new Series();
 			this.flows.set(qp, flow);
@@ -129,6 +130,7 @@ class Trace {
 			flow.algorithm = this.algorithmOf.get(flow.qp) ?? "";
 			flow.peer = this.peerOf.get(flow.qp);
 			flow.rttMean = flow.rttSum / flow.rtts;
+			flow.weight = flow.bytes + flow.events / 1e6;
 		}
 		if (this.bad)
 			this.notes.push(`${this.bad} lines without a time were ignored`);
@@ -158,7 +160,7 @@ function readReport(name, report) {
 	const reasons = Object.entries(report.uncontrolled ?? {}).filter(([, n]) => n > 0);
 	const notes = reasons.map(([why, n]) => `${n} not controlled: ${why}`);
 	const flows = report.qps.map((qp, i) => ({
-		key: String(i), color: i, qp: qp.lqpn, program: String(report.program ?? ""), pid: report.pid,
+		key: String(i), qp: qp.lqpn, weight: qp.bytes, program: String(report.program ?? ""), pid: report.pid,
 		peer: qp.peer, device: `${qp.ifname ?? "?"}/${qp.port ?? "?"}`,
 		algorithm: qp.variant ? `${qp.cc}:${qp.variant}` : String(qp.cc ?? ""),
 		rate: qp.rate_bps, rateMin: qp.rate_min_bps, rateMax: qp.rate_max_bps, bytes: qp.bytes,
@@ -179,6 +181,34 @@ function readRecording(name, snapshots) {
 	for (const snapshot of snapshots)
 		history.add(snapshot);
 	return { kind: "recording", name, origin: history.first, flows: [...history.flows.values()], notes: [] };
+}
+
+// The curve of values of intervals of bin seconds, which end at their times.
+function curveOf(values, bin) {
+	const series = new Series();
+
+	(values ?? []).forEach((v, i) => series.add((i + 1) * bin, v ?? NaN));
+	return series;
+}
+
+// The sum of the flows' rates in each interval.
+function sumRates(flows) {
+	const most = Math.max(0, ...flows.map((flow) => flow.rate_bps?.length ?? 0));
+
+	return Array.from({ length: most }, (_, i) => flows.reduce((sum, flow) => sum + (flow.rate_bps?.[i] ?? 0), 0));
+}
+
+function readBench(name, { runs, scenario }) {
+	const flows = runs.map((run, i) => ({
+		key: String(i), label: String(run.cc), weight: runs.length - i, count: run.flows?.length,
+		goodput: run.goodput_bps ?? NaN, utilisation: run.utilisation ?? NaN, jain: run.jain ?? NaN,
+		queueBytes: run.queue_bytes ?? {}, victim: run.victim_latency_us ?? {}, drops: run.drops ?? NaN,
+		errors: run.errors, seed: run.seed,
+		curves: { goodput: curveOf(sumRates(run.flows ?? []), run.bin_s),
+			  queue: curveOf(run.queue_series_bytes, run.bin_s) },
+	}));
+
+	return { kind: "bench", name, origin: 0, flows, notes: scenario ? [String(scenario)] : [] };
 }
 
 function parseLines(text) {
@@ -208,7 +238,9 @@ async function readJson(file) {
 		return readReport(file.name, documents[0]);
 	if (Array.isArray(documents[0]?.processes))
 		return readRecording(file.name, documents);
-	throw new Error("it is neither a report nor a recording of 'ccshim stat --json'");
+	if (Array.isArray(documents[0]?.runs))
+		return readBench(file.name, documents[0]);
+	throw new Error("it is neither a report, a recording of 'ccshim stat --json', nor a result of ccbench");
 }
 
 export async function readFile(file) {

@@ -2,14 +2,14 @@
 /* ccshim serve: its command line. */
 #include "serve.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/ccshim/stat/stat.h"
+#include "tools/common/next_option.h"
 
-enum { OPT_PORT = 256, OPT_ADDRESS, OPT_CONTROL, PORT = 8470 };
+enum { OPT_PORT = 256, OPT_ADDRESS, OPT_CONTROL, OPT_METRICS, PORT = 8470 };
 
 static int print_help(void)
 {
@@ -21,6 +21,8 @@ static int print_help(void)
 	       "  --port N         TCP port; 0: any that is free                   [8470]\n"
 	       "  --address ADDR   address to listen on              [127.0.0.1 and ::1]\n"
 	       "  --control        allow the page to change settings, as 'ccshim set' does\n"
+	       "  --metrics        answer GET /metrics, for Prometheus, without the secret:\n"
+	       "                   other users then see the statistics\n"
 	       "  -h, --help       this text\n\n"
 	       "The status is 0 after SIGINT or SIGTERM; 1 if the port cannot be used; 2 for a\n"
 	       "mistake in the options.\n");
@@ -69,18 +71,20 @@ static int read_options(struct serve *s, int argc, char **argv)
 		{ "port", required_argument, NULL, OPT_PORT },
 		{ "address", required_argument, NULL, OPT_ADDRESS },
 		{ "control", no_argument, NULL, OPT_CONTROL },
+		{ "metrics", no_argument, NULL, OPT_METRICS },
 		{ 0 }
 	};
 	unsigned long port = s->port;
 	bool ok = true;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+	while ((c = next_option(argc, argv, "h", options, NULL)) != -1) {
 		switch (c) {
 		case 'h': print_help(); return flush_output() + 1;
 		case OPT_PORT: ok &= tool_parse_count("serve", "--port", optarg, 0, 65535, &port); break;
 		case OPT_ADDRESS: ok &= read_address(s); break;
 		case OPT_CONTROL: s->control = true; break;
+		case OPT_METRICS: s->metrics = true; break;
 		default: ok = false;
 		}
 	}

@@ -16,6 +16,7 @@ struct serve {
 	const char *address;             /* NULL: loopback, of IPv4 and IPv6 */
 	unsigned port;                   /* 0: any; set to the chosen port */
 	bool control;                    /* settings may be changed */
+	bool metrics;                    /* without the token */
 	char token[SERVE_TOKEN_LEN];     /* in the address of the page; every request for data has it */
 	struct stat_snapshot last;       /* the reading before */
 	double read_s;                   /* when it was read */
@@ -41,6 +42,8 @@ int serve_make_token(char token[SERVE_TOKEN_LEN]);
 void serve_data_start(struct serve *s);
 void serve_data_read(struct serve *s);
 void serve_data_end(struct serve *s);
+/* Metrics of that reading; free them. NULL: without memory. */
+char *serve_data_metrics(struct serve *s);
 
 /* serve_set.c. Run 'ccshim set'; settings are separated by white space. Returns its status; free
  * *answer, which is its output. */

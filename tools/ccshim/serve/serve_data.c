@@ -12,7 +12,17 @@
  * no more than one, and all show the same interval. */
 #define INTERVAL_S 0.5
 
-static char *format(const struct stat_snapshot *s)
+static void print_json(struct stat_snapshot *s, FILE *f)
+{
+	stat_json(s, false, f);
+}
+
+static void print_metrics(struct stat_snapshot *s, FILE *f)
+{
+	stat_metrics(s, STAT_METRICS_QPS, false, f);
+}
+
+static char *format(struct stat_snapshot *s, void (*print)(struct stat_snapshot *s, FILE *f))
 {
 	char *text = NULL;
 	size_t len = 0;
@@ -20,7 +30,7 @@ static char *format(const struct stat_snapshot *s)
 
 	if (!f)
 		return NULL;
-	stat_json(s, false, f);
+	print(s, f);
 	if (fclose(f) == 0)
 		return text;
 	free(text);
@@ -30,7 +40,7 @@ static char *format(const struct stat_snapshot *s)
 static char *read_flows(struct serve *s)
 {
 	struct stat_snapshot increase;
-	char *text = stat_read_increase(&increase, &s->last) ? format(&increase) : NULL;
+	char *text = stat_read_increase(&increase, &s->last) ? format(&increase, print_json) : NULL;
 
 	stat_free(&increase);
 	return text;
@@ -58,6 +68,17 @@ void serve_data_read(struct serve *s)
 	free(s->agent);
 	s->flows = read_flows(s);
 	s->agent = read_agent(s);
+}
+
+char *serve_data_metrics(struct serve *s)
+{
+	struct stat_snapshot copy;
+	char *text;
+
+	serve_data_read(s);
+	text = stat_copy(&copy, &s->last) ? NULL : format(&copy, print_metrics);
+	stat_free(&copy);
+	return text;
 }
 
 void serve_data_end(struct serve *s)

@@ -133,6 +133,19 @@ static enum MHD_Result answer_agent(struct request *rq)
 	return send_json(rq, rq->serve->agent);
 }
 
+static enum MHD_Result answer_metrics(struct request *rq)
+{
+	char *text = serve_data_metrics(rq->serve);
+	enum MHD_Result result;
+
+	if (!text)
+		return refuse(rq->connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");
+	result = send_reply(rq->connection, &(struct reply){ .status = MHD_HTTP_OK, .text = text,
+							      .type = "text/plain; version=0.0.4; charset=utf-8" });
+	free(text);
+	return result;
+}
+
 static enum MHD_Result answer_set(struct request *rq)
 {
 	static const unsigned statuses[] = { MHD_HTTP_OK, MHD_HTTP_CONFLICT, MHD_HTTP_BAD_REQUEST,
@@ -161,6 +174,7 @@ static const struct route {
 } routes[] = {
 	{ "/flows.json", MHD_HTTP_METHOD_GET, answer_flows },
 	{ "/agent.json", MHD_HTTP_METHOD_GET, answer_agent },
+	{ "/metrics", MHD_HTTP_METHOD_GET, answer_metrics },
 	{ "/set", MHD_HTTP_METHOD_POST, answer_set },
 };
 
@@ -204,7 +218,8 @@ static enum MHD_Result answer(struct request *rq)
 			continue;
 		if (!has_method(rq, routes[i].method))
 			return refuse_method(rq, routes[i].method);
-		if (!serve_accepts_token(header(rq, "Authorization"), rq->serve->token))
+		if (!(rq->serve->metrics && routes[i].answer == answer_metrics) &&
+		    !serve_accepts_token(header(rq, "Authorization"), rq->serve->token))
 			return refuse(rq->connection, MHD_HTTP_UNAUTHORIZED,
 				      "open the address that ccshim serve has printed\n");
 		serve_clients_trust(rq->connection);

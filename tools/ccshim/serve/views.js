@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The charts and the columns of each kind of source: live flows, traces, recordings and reports.
+// The charts and the columns of each kind of source: live flows, traces, recordings, reports and results
+// of ccbench.
 import * as format from "./format.js";
 
 const ago = (t) => (t > -0.5 ? "now" : `${Math.round(t)} s`);
@@ -20,10 +21,16 @@ export const CHARTS = {
 		  empty: "the trace has no telemetry" },
 	],
 	report: [
-		{ title: "RTT: min to max, and p50 to p99 (logarithmic)", format: format.micros,
-		  range: (f) => ({ low: f.rtt.min, from: f.rtt.p50, to: f.rtt.p99, high: f.rtt.max }) },
-		{ title: "Rate: lowest to highest, and last (logarithmic)", format: format.rate,
-		  range: (f) => ({ low: f.rateMin, from: f.rate, to: f.rate, high: f.rateMax }) },
+		{ title: "RTT (logarithmic)", format: format.micros, empty: "no RTT was measured",
+		  log: true, names: ["min", "p50", "p99", "max"], values: ({ rtt }) => [rtt.min, rtt.p50, rtt.p99, rtt.max] },
+		{ title: "Rate of the algorithm (logarithmic)", format: format.rate,
+		  log: true, names: ["lowest", "last", "highest"], values: (f) => [f.rateMin, f.rate, f.rateMax] },
+	],
+	bench: [
+		{ title: "Goodput of all flows", curves: ["goodput"], format: format.rate },
+		{ title: "Queue of the bottleneck", curves: ["queue"], format: format.bytes, base: 2 },
+		{ title: "Latency of the victim (logarithmic)", format: format.micros, empty: "the scenario has no victim",
+		  log: true, names: ["p50", "p99", "max"], values: ({ victim }) => [victim.p50, victim.p99, victim.max] },
 	],
 };
 CHARTS.recording = CHARTS.live.map((chart) => ({ ...chart }));
@@ -31,40 +38,51 @@ for (const [kind, charts] of Object.entries(CHARTS))
 	for (const chart of charts)
 		chart.time = kind === "live" ? ago : format.seconds;
 
-// unit: the function that formats a number; without one it is text.
-function column(title, get, unit) {
-	return { title, get: (f) => (unit ? unit(get(f)) : get(f)), number: Boolean(unit) };
+// format: of a number; without it the value is a text. sum: the column has a total.
+function column(title, value, numeric, sum = false) {
+	return { title, value, format: numeric, sum, number: Boolean(numeric),
+		 text: (f) => String((numeric ? numeric(value(f)) : value(f)) ?? "-") };
 }
 
 const PROGRAM = column("PROGRAM", (f) => f.program);
-const PID = column("PID", (f) => f.pid, String);
-const QP = column("QP", (f) => f.qp, String);
+const PID = column("PID", (f) => f.pid, format.name);
+const QP = column("QP", (f) => f.qp, format.name);
+const QPS = column("QPS", (f) => f.qps, format.count, true);
 const PEER = column("PEER", (f) => f.peer ?? "-");
 const ALGORITHM = column("ALGORITHM", (f) => f.algorithm);
-const CNPS = column("CNPS", (f) => f.cnps, format.count);
-const LOSSES = column("LOSSES", (f) => f.losses, format.count);
+const CNPS = column("CNPS", (f) => f.cnps, format.count, true);
+const LOSSES = column("LOSSES", (f) => f.losses, format.count, true);
 const LIMITS = { rate: "rate", window: "window", app: "application", none: "nothing: observed", idle: "idle",
 		 uncontrolled: "uncontrolled" };
 
 export const COLUMNS = {
 	live: [PROGRAM, PID, QP, PEER,
 	       { ...column("LIMITED BY", (f) => LIMITS[f.limit] ?? f.limit), style: (f) => f.limit },
-	       column("GOODPUT", (f) => f.goodput, format.rate), column("RATE", (f) => f.rate, format.rate),
+	       column("GOODPUT", (f) => f.goodput, format.rate, true), column("RATE", (f) => f.rate, format.rate),
 	       column("RTT P50", (f) => f.rtt50, format.micros), column("RTT P99", (f) => f.rtt99, format.micros),
-	       column("IN FLIGHT", (f) => f.inflight, format.bytes), column("WINDOW", (f) => f.window, format.bytes),
-	       column("WAITING", (f) => f.queued, format.bytes), column("GATED", (f) => f.gated, format.percent),
+	       column("IN FLIGHT", (f) => f.inflight, format.bytes, true), column("WINDOW", (f) => f.window, format.bytes),
+	       column("WAITING", (f) => f.queued, format.bytes, true), column("GATED", (f) => f.gated, format.percent),
 	       CNPS, LOSSES, ALGORITHM, column("DEVICE", (f) => f.device)],
-	trace: [QP, PEER, ALGORITHM, column("EVENTS", (f) => f.events, format.count),
-		column("ACKNOWLEDGED", (f) => f.bytes, format.bytes), column("MEAN RTT", (f) => f.rttMean, format.micros),
+	trace: [QP, PEER, ALGORITHM, column("EVENTS", (f) => f.events, format.count, true),
+		column("ACKNOWLEDGED", (f) => f.bytes, format.bytes, true), column("MEAN RTT", (f) => f.rttMean, format.micros),
 		column("LAST RATE", (f) => f.rate, format.rate), column("LAST WINDOW", (f) => f.window, format.bytes),
 		CNPS, LOSSES],
 	report: [PROGRAM, PID, QP, PEER, column("DEVICE", (f) => f.device), ALGORITHM,
-		 column("COMPLETED", (f) => f.bytes, format.bytes), column("REQUESTS", (f) => f.wrs, format.count),
+		 column("COMPLETED", (f) => f.bytes, format.bytes, true), column("REQUESTS", (f) => f.wrs, format.count, true),
 		 column("RATE", (f) => f.rate, format.rate), column("RTT P50", (f) => f.rtt.p50, format.micros),
 		 column("RTT P99", (f) => f.rtt.p99, format.micros), column("RTT MAX", (f) => f.rtt.max, format.micros),
 		 column("GATED", (f) => f.gatedUs, format.micros), CNPS, LOSSES],
+	bench: [column("SETTING", (f) => f.label), column("FLOWS", (f) => f.count, format.count),
+		column("GOODPUT", (f) => f.goodput, format.rate), column("UTILISATION", (f) => f.utilisation, format.percent),
+		column("JAIN", (f) => f.jain, format.index), column("QUEUE P50", (f) => f.queueBytes.p50, format.bytes),
+		column("QUEUE P99", (f) => f.queueBytes.p99, format.bytes),
+		column("VICTIM P50", (f) => f.victim.p50, format.micros),
+		column("VICTIM P99", (f) => f.victim.p99, format.micros), column("DROPS", (f) => f.drops, format.count),
+		column("ERRORS", (f) => f.errors, format.count), column("SEED", (f) => f.seed, format.name)],
 };
 COLUMNS.recording = COLUMNS.live;
+COLUMNS.process = COLUMNS.live.filter((c) => c !== PEER).map((c) => (c === QP ? QPS : c));
+COLUMNS.peer = COLUMNS.live.filter((c) => c !== PROGRAM && c !== PID).map((c) => (c === QP ? QPS : c));
 
 export const LINKS = [
 	column("INTERFACE", (l) => String(l.interface)),

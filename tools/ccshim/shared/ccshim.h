@@ -17,6 +17,7 @@ enum {
 };
 
 int cmd_run(int argc, char **argv);
+int cmd_impair(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
@@ -27,6 +28,7 @@ int cmd_set(int argc, char **argv);
 int cmd_plot(int argc, char **argv);
 int cmd_plan(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
+int cmd_lab(int argc, char **argv);
 int cmd_debug(int argc, char **argv);
 
 /* Print "ccshim CMD: text" to stderr. */

@@ -4,7 +4,6 @@
 #include "namespaces.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -15,11 +14,12 @@
 #include "base/suggest.h"
 #include "base/units.h"
 #include "tools/ccshim/shared/ccshim.h"
+#include "tools/common/next_option.h"
 #include "tools/common/seconds.h"
 
 enum {
 	OPT_JSON = 256, OPT_OPENMETRICS, OPT_PROMETHEUS, OPT_SORT, OPT_RESET, OPT_BASELINE, OPT_MAX_QPS,
-	OPT_DISPLAY
+	OPT_DISPLAY, OPT_BY, OPT_BUSY, OPT_SUMMARY
 };
 enum form { TABLE, JSON, OPENMETRICS, PROMETHEUS };
 
@@ -32,6 +32,9 @@ struct request {
 	const struct ccs_stats_field *sort;
 	unsigned long max_qps;
 	const char *reset, *baseline;    /* files */
+	enum stat_by by;
+	bool busy;                       /* only queue pairs with data */
+	bool by_tenant;
 };
 
 static int print_help(void)
@@ -45,6 +48,9 @@ static int print_help(void)
 	       "  -n, --count N           number of repetitions\n"
 	       "  --display WHAT          totals since the queue pair was created, or deltas\n"
 	       "                          since the last time              [deltas with -i]\n"
+	       "  --by WHAT               sums by process, peer, job, host or tenant of ccshimd\n"
+	       "  --summary               one line, as --by host\n"
+	       "  --busy                  only queue pairs that have sent, or have data to send\n"
 	       "  --sort FIELD            sort queue pairs by a field of --json, largest first\n"
 	       "  --json                  a JSON object, with -i one per line\n"
 	       "  --prometheus            metrics in Prometheus' text format for node_exporter\n"
@@ -117,7 +123,21 @@ static int explain_absence(pid_t pid)
 	return EXIT_FAILED;
 }
 
-static void print_snapshot(const struct request *rq, const struct stat_snapshot *s)
+static int print_tenants(const struct request *rq, const struct stat_snapshot *s)
+{
+	struct ccs_options o;
+
+	ccs_options_load_as("ccshim", &o, NULL, NULL);
+	if (stat_by_tenant(s, o.agent, rq->form == JSON, rq->interval_s > 0, stdout)) {
+		fflush(stdout);
+		return 0;
+	}
+	tool_error("stat", "--by tenant: no reply from the agent at %s: %s; tenants need ccshimd", o.agent,
+		   strerror(errno));
+	return EXIT_FAILED;
+}
+
+static void print_snapshot(const struct request *rq, struct stat_snapshot *s)
 {
 	static const char clear[] = "\033[H\033[J";
 	size_t qps = 0;
@@ -150,13 +170,19 @@ static int print_copy(const struct request *rq, const struct stat_snapshot *now,
 		const struct stat_snapshot *base)
 {
 	struct stat_snapshot s;
-	const int rc = stat_copy(&s, now);
+	int rc = stat_copy(&s, now);
 
 	if (!rc && base)
 		stat_subtract(&s, base);
+	if (!rc && rq->busy)
+		stat_keep(&s, stat_is_busy, NULL);
+	if (!rc)
+		rc = stat_group(&s, rq->by_tenant ? STAT_BY_QP : rq->by);
 	if (!rc && rq->sort)
 		stat_sort(&s, rq->sort);
-	if (!rc)
+	if (!rc && rq->by_tenant)
+		rc = print_tenants(rq, &s);
+	else if (!rc)
 		print_snapshot(rq, &s);
 	stat_free(&s);
 	return rc || ferror(stdout) ? EXIT_FAILED : EXIT_OK;
@@ -214,6 +240,12 @@ static int parse_sort(struct request *rq)
 	return EXIT_USAGE;
 }
 
+static int parse_by(struct request *rq)
+{
+	rq->by_tenant = strcmp(optarg, "tenant") == 0;
+	return rq->by_tenant || stat_parse_by("stat", optarg, &rq->by) ? 0 : EXIT_USAGE;
+}
+
 static int parse_deltas(struct request *rq)
 {
 	rq->deltas = strcmp(optarg, "deltas") == 0;
@@ -249,6 +281,9 @@ static int parse_option(struct request *rq, int c)
 	case 'n': ok = tool_parse_count("stat", "-n", optarg, 1, ULONG_MAX, &rq->count); break;
 	case OPT_DISPLAY: return parse_deltas(rq);
 	case OPT_SORT: return parse_sort(rq);
+	case OPT_BY: return parse_by(rq);
+	case OPT_SUMMARY: rq->by = STAT_BY_HOST; return 0;
+	case OPT_BUSY: rq->busy = true; return 0;
 	case OPT_MAX_QPS: ok = tool_parse_count("stat", "--max-qps", optarg, 0, 1000000, &rq->max_qps); break;
 	case OPT_JSON: return parse_form(rq, JSON);
 	case OPT_OPENMETRICS: return parse_form(rq, OPENMETRICS);
@@ -271,8 +306,13 @@ static int check_options(struct request *rq, char **operands)
 	}
 	if (rq->count && !(rq->interval_s > 0))
 		rq->interval_s = 1;
-	if (is_metrics(rq) && (rq->deltas == 1 || rq->baseline))
+	if (rq->by_tenant && (is_metrics(rq) || rq->sort))
+		why = "--by tenant has no metrics and is not sorted";
+	else if (is_metrics(rq) && (rq->deltas == 1 || rq->baseline))
 		why = "metrics are totals: --display deltas and --baseline do not apply to them";
+	else if (is_metrics(rq) && (rq->sort || rq->by || rq->busy))
+		why = "metrics have the queue pairs with most bytes: --sort, --by, --summary and --busy do not "
+		      "apply to them";
 	else if (rq->baseline && rq->deltas == 1)
 		why = "--display deltas and --baseline exclude each other";
 	if (!why)
@@ -293,17 +333,20 @@ int cmd_stat(int argc, char **argv)
 		{ "openmetrics", no_argument, NULL, OPT_OPENMETRICS },
 		{ "prometheus", no_argument, NULL, OPT_PROMETHEUS },
 		{ "sort", required_argument, NULL, OPT_SORT },
+		{ "by", required_argument, NULL, OPT_BY },
+		{ "summary", no_argument, NULL, OPT_SUMMARY },
+		{ "busy", no_argument, NULL, OPT_BUSY },
 		{ "max-qps", required_argument, NULL, OPT_MAX_QPS },
 		{ "reset", required_argument, NULL, OPT_RESET },
 		{ "baseline", required_argument, NULL, OPT_BASELINE },
 		{ 0 }
 	};
-	struct request rq = { .deltas = -1, .max_qps = 100 };
+	struct request rq = { .deltas = -1, .max_qps = STAT_METRICS_QPS };
 	struct stat_snapshot base = { 0 };
 	int c, status = 0;
 
 	argv[0] = (char *)"ccshim stat";
-	while (!status && (c = getopt_long(argc, argv, "p:i:n:h", options, NULL)) != -1) {
+	while (!status && (c = next_option(argc, argv, "p:i:n:h", options, NULL)) != -1) {
 		if (c == 'h')
 			return print_help();
 		status = parse_option(&rq, c);

@@ -15,7 +15,11 @@
 struct stat_qp {
 	struct ccs_stats_qp q;
 	struct ccs_stats_rtt rtt;
+	uint64_t sums;                   /* the queue pairs that it sums up; 0: it is one */
 };
+
+/* Queue pairs are shown each, or summed up. */
+enum stat_by { STAT_BY_QP, STAT_BY_PROCESS, STAT_BY_PEER, STAT_BY_JOB, STAT_BY_HOST, STAT_BYS };
 
 struct stat_process {
 	struct ccs_stats_header h;       /* missing fields of an older file are 0; text ends in NUL */
@@ -37,6 +41,7 @@ struct stat_process {
 struct stat_snapshot {
 	uint64_t now_ns, unix_ns;
 	double since_s;                  /* deltas: length of the interval; 0: totals */
+	enum stat_by by;                 /* other than QP: each process is a group with one sum */
 	struct stat_process *process;
 	size_t count;
 	unsigned denied;                 /* directories of other users that may not be read */
@@ -84,6 +89,18 @@ void stat_sort(struct stat_snapshot *s, const struct ccs_stats_field *field);
 /* Sums over a process's queue pairs, including destroyed ones. */
 struct ccs_stats_gone stat_totals(const struct stat_process *p);
 
+/* stat_group.c. Keep the queue pairs for which the test is true. */
+typedef bool stat_test(const struct stat_snapshot *s, const struct stat_process *p, const struct stat_qp *qp,
+		       const void *arg);
+void stat_keep(struct stat_snapshot *s, stat_test *test, const void *arg);
+stat_test stat_is_busy;
+/* Replace the processes by groups: a group has the PID 0 if it is of several processes, texts that differ
+ * are "several", and the time at the gate is the longest of a queue pair. -1: no memory. */
+int stat_group(struct stat_snapshot *s, enum stat_by by);
+extern const char *const stat_bys[STAT_BYS];
+/* Parse the argument of option --by; false after printing an error of the command. */
+bool stat_parse_by(const char *cmd, const char *text, enum stat_by *by);
+
 /* stat_limit.c. The limit of a flow's rate, from its increase in an interval. */
 enum stat_limit {
 	STAT_IDLE,                       /* the queue was empty */
@@ -101,10 +118,17 @@ extern const char *const stat_styles[]; /* its attributes on a terminal, ECMA-48
 int stat_save(const struct stat_snapshot *s, const char *file);
 int stat_load(struct stat_snapshot *s, const char *file);
 
+/* stat_tenant.c. Sums by tenant, which the agent at that socket knows. False and errno: it does not
+ * reply. */
+bool stat_by_tenant(const struct stat_snapshot *s, const char *socket, bool json, bool one_line,
+		    FILE *out);
+
 /* The output formats. */
 void stat_table(const struct stat_snapshot *s, FILE *out);
 void stat_json(const struct stat_snapshot *s, bool one_line, FILE *out);
-/* OpenMetrics, or the older text format of Prometheus. */
-void stat_metrics(const struct stat_snapshot *s, unsigned max_qps, bool open, FILE *out);
+/* OpenMetrics, or the older text format of Prometheus, with series of the max_qps queue pairs that have
+ * completed most bytes, in equal numbers for each user and container. Sorts those of each process. */
+enum { STAT_METRICS_QPS = 100 };
+void stat_metrics(struct stat_snapshot *s, unsigned max_qps, bool open, FILE *out);
 
 #endif

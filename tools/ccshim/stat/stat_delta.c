@@ -137,9 +137,17 @@ static int by_field(const void *a, const void *b)
 	return x > y ? -1 : x < y;
 }
 
+/* Of sums, of which each process has one. */
+static int by_sum(const void *a, const void *b)
+{
+	return by_field(((const struct stat_process *)a)->qp, ((const struct stat_process *)b)->qp);
+}
+
 void stat_sort(struct stat_snapshot *s, const struct ccs_stats_field *field)
 {
 	order = field;
+	if (s->by)
+		qsort(s->process, s->count, sizeof(*s->process), by_sum);
 	for (size_t i = 0; i < s->count; i++)
 		qsort(s->process[i].qp, s->process[i].count, sizeof(*s->process[i].qp), by_field);
 }

@@ -55,6 +55,8 @@ static double age_us(const struct stat_snapshot *s, uint64_t then_ns)
 static void write_qp(struct ccs_json *j, const struct stat_snapshot *s, const struct stat_qp *qp)
 {
 	ccs_json_object(j, NULL);
+	if (qp->sums)
+		ccs_json_uint(j, "queue_pairs", qp->sums);
 	ccs_stats_json_qp(j, &qp->q, s->now_ns);
 	if (s->since_s > 0)
 		ccs_json_str(j, "limit", stat_limits[stat_limit_of(&qp->q, s->since_s)]);
@@ -106,6 +108,8 @@ void stat_json(const struct stat_snapshot *s, bool one_line, FILE *out)
 	ccs_document_head(&j, (double)(s->unix_ns / 1000) / 1e6);
 	if (s->since_s > 0)
 		ccs_json_num(&j, "interval_s", s->since_s);
+	if (s->by)
+		ccs_json_str(&j, "by", stat_bys[s->by]);
 	ccs_json_array(&j, "processes");
 	for (size_t i = 0; i < s->count; i++)
 		write_process(&j, s, &s->process[i]);

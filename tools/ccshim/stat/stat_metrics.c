@@ -23,7 +23,7 @@ struct series {
 struct writer {
 	FILE *f;
 	const struct stat_snapshot *s;
-	const size_t *shown;             /* queue pairs with series, of each process */
+	const size_t *shown;             /* queue pairs with series, the first ones of each process */
 	bool open;                       /* OpenMetrics */
 };
 
@@ -98,8 +98,29 @@ static struct share *find_share(struct share *share, size_t n, size_t party)
 	return NULL;
 }
 
-/* Users and containers with few queue pairs have series for all, the others equal numbers. */
-static void divide(const struct stat_snapshot *s, size_t left, struct share *share, size_t *shown)
+/* A queue pair that may have series. */
+struct candidate {
+	size_t process, party;
+	uint64_t bytes;
+};
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	return (x->bytes < y->bytes) - (x->bytes > y->bytes);
+}
+
+static int qp_by_bytes(const void *a, const void *b)
+{
+	const uint64_t x = ((const struct stat_qp *)a)->q.bytes, y = ((const struct stat_qp *)b)->q.bytes;
+
+	return (x < y) - (x > y);
+}
+
+/* Users and containers with few queue pairs have series for all, the others equal numbers. Returns
+ * how many users and containers there are. */
+static size_t divide(const struct stat_snapshot *s, size_t left, struct share *share)
 {
 	struct share *of;
 	size_t n = 0;
@@ -118,11 +139,39 @@ static void divide(const struct stat_snapshot *s, size_t left, struct share *sha
 			share[i].qps = left / (n - i);
 		left -= share[i].qps;
 	}
+	return n;
+}
+
+/* The queue pairs of a party that have completed most bytes have its series. Sorts those of each
+ * process by bytes. */
+static void choose_busiest(struct stat_snapshot *s, struct share *share, size_t parties, size_t *shown)
+{
+	struct candidate *candidate;
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->count; i++)
+		n += s->process[i].count;
+	candidate = calloc(n + 1, sizeof(*candidate));
+	if (!candidate)
+		return;
+	n = 0;
 	for (size_t i = 0; i < s->count; i++) {
-		of = find_share(share, n, s->process[i].party);
-		shown[i] = s->process[i].count < of->qps ? s->process[i].count : of->qps;
-		of->qps -= shown[i];
+		const struct stat_process *p = &s->process[i];
+
+		qsort(p->qp, p->count, sizeof(*p->qp), qp_by_bytes);
+		for (size_t k = 0; k < p->count; k++)
+			candidate[n++] = (struct candidate){ .process = i, .party = p->party, .bytes = p->qp[k].q.bytes };
 	}
+	qsort(candidate, n, sizeof(*candidate), by_bytes);
+	for (size_t i = 0; i < n; i++) {
+		struct share *of = find_share(share, parties, candidate[i].party);
+
+		if (of->qps) {
+			of->qps--;
+			shown[candidate[i].process]++;
+		}
+	}
+	free(candidate);
 }
 
 /* -- of queue pairs -------------------------------------------------------------- */
@@ -312,14 +361,14 @@ static void print_processes(const struct writer *w)
 			   &(struct series){ .p = &w->s->process[i] }, (double)count_hidden(w, i));
 }
 
-void stat_metrics(const struct stat_snapshot *s, unsigned max_qps, bool open, FILE *out)
+void stat_metrics(struct stat_snapshot *s, unsigned max_qps, bool open, FILE *out)
 {
 	struct share *share = calloc(s->count + 1, sizeof(*share));
 	size_t *shown = calloc(s->count + 1, sizeof(*shown));
 	const struct writer w = { .f = out, .s = s, .shown = shown, .open = open };
 
 	if (share && shown)
-		divide(s, max_qps, share, shown);
+		choose_busiest(s, share, divide(s, max_qps, share), shown);
 	free(share);
 	if (!shown)
 		return;

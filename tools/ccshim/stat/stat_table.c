@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of ccshim stat: a line for each process, and below it one for each queue pair. */
+/* The table of ccshim stat: a line for each process, and below it one for each queue pair; or a line for
+ * each sum. */
 #include "stat.h"
 
 #include <inttypes.h>
@@ -16,29 +17,37 @@
 enum { CELL = 24, INDENT = 2, WIDE = 256, LINE = 2048 };
 
 enum column {
-	DEVICE, LQPN, PEER, ALGORITHM, FEEDBACK, RATE, DONE, WINDOW, RTT_P50, RTT_P99, GATED, CNPS,
+	PID, PROGRAM, JOB, QPS, DEVICE, LQPN, PEER, ALGORITHM, FEEDBACK, RATE, DONE, WINDOW, RTT_P50, RTT_P99, GATED, CNPS,
 	UTILISATION, HOPS, COLUMNS
 };
+
+#define BY(what) (1u << STAT_BY_##what)
+#define SUMS (BY(PROCESS) | BY(PEER) | BY(JOB) | BY(HOST))
 
 static const struct {
 	const char *title, *deltas_title; /* deltas_title NULL: the same */
 	int width;                        /* minimum; negative: left-aligned, as printf() has it */
 	unsigned rank;                    /* the column of the highest rank is left out first; 0: never */
+	unsigned by;                      /* the tables that have it; 0: all */
 } columns[COLUMNS] = {
-	[DEVICE] = { "DEVICE/PORT", NULL, -12, 0 },
-	[LQPN] = { "LQPN", NULL, 8, 0 },
-	[PEER] = { "PEER", NULL, -12, 4 },
-	[ALGORITHM] = { "ALGORITHM", NULL, -18, 0 },
-	[FEEDBACK] = { "FEEDBACK", NULL, -9, 1 },
-	[RATE] = { "RATE", NULL, 9, 0 },
-	[DONE] = { "DONE", "GOODPUT", 9, 0 },
-	[WINDOW] = { "WINDOW", NULL, 7, 5 },
-	[RTT_P50] = { "RTT P50", NULL, 7, 6 },
-	[RTT_P99] = { "RTT P99", NULL, 7, 3 },
-	[GATED] = { "GATED", NULL, 8, 2 },
-	[CNPS] = { "CNPS", NULL, 6, 7 },
-	[UTILISATION] = { "U", NULL, 5, 8 },
-	[HOPS] = { "HOPS", NULL, -4, 9 },
+	[PID] = { "PID", NULL, 7, 0, BY(PROCESS) },
+	[PROGRAM] = { "PROGRAM", NULL, -14, 0, BY(PROCESS) | BY(PEER) | BY(JOB) },
+	[JOB] = { "JOB", NULL, -8, 8, BY(PROCESS) | BY(JOB) },
+	[QPS] = { "QPS", NULL, 5, 0, SUMS },
+	[DEVICE] = { "DEVICE/PORT", NULL, -12, 0, BY(QP) },
+	[LQPN] = { "LQPN", NULL, 8, 0, BY(QP) },
+	[PEER] = { "PEER", NULL, -12, 4, BY(QP) | BY(PEER) },
+	[ALGORITHM] = { "ALGORITHM", NULL, -18, 0, 0 },
+	[FEEDBACK] = { "FEEDBACK", NULL, -9, 1, 0 },
+	[RATE] = { "RATE", NULL, 9, 0, 0 },
+	[DONE] = { "DONE", "GOODPUT", 9, 0, 0 },
+	[WINDOW] = { "WINDOW", NULL, 7, 5, 0 },
+	[RTT_P50] = { "RTT P50", NULL, 7, 6, 0 },
+	[RTT_P99] = { "RTT P99", NULL, 7, 3, 0 },
+	[GATED] = { "GATED", NULL, 8, 2, 0 },
+	[CNPS] = { "CNPS", NULL, 6, 7, 0 },
+	[UTILISATION] = { "U", NULL, 5, 8, BY(QP) },
+	[HOPS] = { "HOPS", NULL, -4, 9, BY(QP) },
 };
 
 struct row {
@@ -158,12 +167,24 @@ static bool is_ineffective(const struct ccs_stats_qp *q)
 	return *q->control && strcmp(q->control, "ok") != 0;
 }
 
-static void format_row(struct row *row, const struct stat_snapshot *s, struct stat_qp qp)
+static void format_group(struct row *row, const struct stat_process *p, const struct stat_qp *qp)
+{
+	struct ccs_stats_header h = p->h;
+
+	snprintf(row->cell[PID], WIDE, h.pid ? "%" PRIu64 : "-", h.pid);
+	snprintf(row->cell[PROGRAM], WIDE, "%s", clean(h.program));
+	snprintf(row->cell[JOB], WIDE, "%s", *h.job ? clean(h.job) : "-");
+	snprintf(row->cell[QPS], WIDE, "%" PRIu64, qp->sums);
+}
+
+static void format_row(struct row *row, const struct stat_snapshot *s, const struct stat_process *p,
+		       struct stat_qp qp)
 {
 	struct ccs_stats_qp *q = &qp.q;
 	char peer[INET6_ADDRSTRLEN];
 
 	*row = (struct row){ 0 };
+	format_group(row, p, &qp);
 	snprintf(row->cell[DEVICE], WIDE, "%s/%" PRIu64, clean(q->device), q->port);
 	snprintf(row->cell[LQPN], WIDE, "%" PRIu64, q->lqpn);
 	snprintf(row->cell[PEER], WIDE, "%s", ccs_gid_text(q->peer_gid, peer));
@@ -202,23 +223,35 @@ static size_t total_width(const struct layout *l)
 	return sum;
 }
 
+/* Some processes of a snapshot, which have one table. */
+struct part {
+	const struct stat_snapshot *s;
+	const struct stat_process *process;
+	size_t count;
+};
+
+static bool has_column(const struct part *part, unsigned i)
+{
+	return !columns[i].by || columns[i].by & 1u << part->s->by;
+}
+
 /* The width of each column's longest cell; numbers have at least their usual width. */
-static void measure(struct layout *l, const struct stat_snapshot *s, const struct stat_process *p)
+static void measure(struct layout *l, const struct part *part)
 {
 	struct row row;
 
 	for (unsigned i = 0; i < COLUMNS; i++)
 		l->width[i] = columns[i].width > 0 && i != LQPN ? columns[i].width
-								: (int)strlen(title_of(s, i));
-	for (size_t k = 0; k < p->count; k++) {
-		format_row(&row, s, p->qp[k]);
-		for (unsigned i = 0; i < COLUMNS; i++)
-			if ((int)strlen(row.cell[i]) > l->width[i])
-				l->width[i] = (int)strlen(row.cell[i]);
-	}
+								: (int)strlen(title_of(part->s, i));
+	for (const struct stat_process *p = part->process; p < part->process + part->count; p++)
+		for (size_t k = 0; k < p->count; k++) {
+			format_row(&row, part->s, p, p->qp[k]);
+			for (unsigned i = 0; i < COLUMNS; i++)
+				if ((int)strlen(row.cell[i]) > l->width[i])
+					l->width[i] = (int)strlen(row.cell[i]);
+		}
 	for (unsigned i = 0; i < COLUMNS; i++)
-		if (columns[i].width < 0)
-			l->width[i] = -l->width[i];
+		l->width[i] *= !has_column(part, i) ? 0 : columns[i].width < 0 ? -1 : 1;
 }
 
 static bool drop_column(struct layout *l)
@@ -236,17 +269,17 @@ static bool drop_column(struct layout *l)
 }
 
 /* All columns at their usual widths if they fit, or the columns that do. */
-static struct layout choose_layout(const struct stat_snapshot *s, const struct stat_process *p,
-				   size_t width)
+static struct layout choose_layout(const struct part *part, size_t width)
 {
 	struct layout l, usual;
 
-	measure(&l, s, p);
+	measure(&l, part);
 	for (unsigned i = 0; i < COLUMNS; i++)
-		usual.width[i] = abs(l.width[i]) > abs(columns[i].width) ? l.width[i] : columns[i].width;
+		usual.width[i] = abs(l.width[i]) > abs(columns[i].width) ? l.width[i]
+			: has_column(part, i) ? columns[i].width : 0;
 	if (!width || total_width(&usual) <= width) {
 		for (unsigned i = 0; i < COLUMNS; i++)
-			usual.width[i] = columns[i].width;
+			usual.width[i] = has_column(part, i) ? columns[i].width : 0;
 		return usual;
 	}
 	while (total_width(&l) > width && drop_column(&l))
@@ -276,25 +309,28 @@ static void print_row(const struct layout *l, const struct row *row, const char 
 	fprintf(out, "%s\n", styled ? TERMINAL_PLAIN : "");
 }
 
-static void print_qps(const struct stat_snapshot *s, const struct stat_process *p, FILE *out)
+static void print_part(const struct part *part, FILE *out)
 {
-	const struct layout l = choose_layout(s, p, terminal_width(out));
+	const struct layout l = choose_layout(part, terminal_width(out));
 	struct row row;
 
 	for (unsigned i = 0; i < COLUMNS; i++)
-		snprintf(row.cell[i], WIDE, "%s", title_of(s, i));
+		snprintf(row.cell[i], WIDE, "%s", title_of(part->s, i));
 	print_row(&l, &row, TERMINAL_TITLES, out);
-	for (size_t k = 0; k < p->count; k++) {
-		format_row(&row, s, p->qp[k]);
-		print_row(&l, &row, style_of(s, &p->qp[k].q), out);
-	}
+	for (const struct stat_process *p = part->process; p < part->process + part->count; p++)
+		for (size_t k = 0; k < p->count; k++) {
+			format_row(&row, part->s, p, p->qp[k]);
+			print_row(&l, &row, style_of(part->s, &p->qp[k].q), out);
+		}
 }
 
 void stat_table(const struct stat_snapshot *s, FILE *out)
 {
-	for (size_t i = 0; i < s->count; i++) {
+	if (s->by && s->count)
+		print_part(&(struct part){ s, s->process, s->count }, out);
+	for (size_t i = 0; !s->by && i < s->count; i++) {
 		print_process(&s->process[i], out);
 		if (s->process[i].count)
-			print_qps(s, &s->process[i], out);
+			print_part(&(struct part){ s, &s->process[i], 1 }, out);
 	}
 }

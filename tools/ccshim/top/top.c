@@ -2,17 +2,17 @@
 /* ccshim top: its command line, and reading, drawing and handling keys repeatedly. */
 #include "top.h"
 
-#include <getopt.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/suggest.h"
 #include "tools/ccshim/shared/ccshim.h"
+#include "tools/common/next_option.h"
 #include "tools/common/terminal.h"
 #include "tools/common/seconds.h"
 
-enum { OPT_SORT = 256, OPT_FILTER, ESCAPE = 27, BACKSPACE = 127 };
+enum { OPT_SORT = 256, OPT_FILTER, OPT_BY, OPT_JSON, ESCAPE = 27, BACKSPACE = 127 };
 
 static int print_help(void)
 {
@@ -23,17 +23,21 @@ static int print_help(void)
 	       "  -i, --interval SECONDS  interval between two pages                        [1]\n"
 	       "  -n, --count N           number of pages; then exit\n"
 	       "  --sort KEY              gated, goodput, rate, rtt or program          [gated]\n"
+	       "  --by WHAT               sums by process, peer, job or host, not flows\n"
 	       "  --filter TEXT           only flows of that PID or job, or with TEXT in the\n"
 	       "                          name of their program or peer\n"
+	       "  --json                  a line of JSON for each page, as of ccshim stat\n"
 	       "  -h, --help              this text\n\n"
-	       "Keys: q quit, s next order, f filter (Enter accepts, Escape removes it),\n"
-	       "space pause. NO_COLOR in the environment switches bold and colour off.\n");
+	       "Keys: q quit, s next order, t next kind of sum, f filter (Enter accepts, Escape\n"
+	       "removes it), arrows scroll, space pause, ? help. NO_COLOR in the environment\n"
+	       "switches bold and colour off.\n");
 	return EXIT_OK;
 }
 
 struct request {
 	struct top_view view;
 	unsigned long count;             /* 0: unlimited */
+	bool json;
 };
 
 /* -- the screen -------------------------------------------------------------------------------- */
@@ -67,6 +71,20 @@ static void edit_filter(struct top_view *v, int key)
 		v->filter[len] = (char)key, v->filter[len + 1] = '\0';
 }
 
+static void scroll(struct top_view *v, int key)
+{
+	const size_t page = v->rows > TOP_LINES_AROUND ? v->rows - TOP_LINES_AROUND : 1;
+	const size_t back = key == TOP_PAGE_UP ? page : 1;
+
+	switch (key) {
+	case TOP_UP: case 'k': case TOP_PAGE_UP: v->first -= v->first < back ? v->first : back; break;
+	case TOP_DOWN: case 'j': v->first++; break;
+	case TOP_PAGE_DOWN: v->first += page; break;
+	case TOP_HOME: v->first = 0; break;
+	case TOP_END: v->first = SIZE_MAX; break;
+	}
+}
+
 /* False: quit. */
 static bool handle_key(struct top_view *v, int key)
 {
@@ -82,6 +100,12 @@ static bool handle_key(struct top_view *v, int key)
 		v->typing = true;
 	else if (key == ' ')
 		v->paused = !v->paused;
+	else if (key == '?')
+		v->help = !v->help;
+	else if (key == 't')
+		v->by = (v->by + 1) % STAT_BYS;
+	else
+		scroll(v, key);
 	return key != 'q' && key != 'Q';
 }
 
@@ -94,9 +118,8 @@ static bool print_page(const struct stat_snapshot *s, struct top_view *v)
 	do {
 		draw(s, v);
 		key = top_screen_key(v->paused ? 3600 : due_s - seconds_now(CLOCK_MONOTONIC));
-		if (key < TOP_TIMEOUT || key == TOP_QUIT)
-			if (!handle_key(v, key))
-				return false;
+		if (key != TOP_TIMEOUT && key != TOP_REDRAW && !handle_key(v, key))
+			return false;
 	} while (v->paused || key != TOP_TIMEOUT);
 	return true;
 }
@@ -123,6 +146,14 @@ static int run_screen(struct request *rq)
 	return EXIT_OK;
 }
 
+static bool print_json(struct stat_snapshot *s, const struct top_view *v)
+{
+	if (top_select(s, v))
+		return false;
+	stat_json(s, true, stdout);
+	return true;
+}
+
 static int print_pages(struct request *rq)
 {
 	struct stat_snapshot last, s = { 0 };
@@ -133,9 +164,11 @@ static int print_pages(struct request *rq)
 	for (unsigned long n = 0; ok && n < (rq->count ? rq->count : 1); n++) {
 		seconds_sleep(rq->view.interval_s);
 		ok = stat_read_increase(&s, &last);
-		if (n)
+		if (n && !rq->json)
 			putchar('\n');
-		if (ok)
+		if (ok && rq->json)
+			ok = print_json(&s, &rq->view);
+		else if (ok)
 			top_page(&s, &rq->view, stdout);
 		ok = ok && fflush(stdout) == 0;
 		stat_free(&s);
@@ -178,6 +211,8 @@ int cmd_top(int argc, char **argv)
 		{ "count", required_argument, NULL, 'n' },
 		{ "sort", required_argument, NULL, OPT_SORT },
 		{ "filter", required_argument, NULL, OPT_FILTER },
+		{ "by", required_argument, NULL, OPT_BY },
+		{ "json", no_argument, NULL, OPT_JSON },
 		{ 0 }
 	};
 	struct request rq = { .view.interval_s = 1 };
@@ -185,13 +220,15 @@ int cmd_top(int argc, char **argv)
 	int c;
 
 	argv[0] = (char *)"ccshim top"; /* the prefix of getopt's messages */
-	while ((c = getopt_long(argc, argv, "i:n:h", options, NULL)) != -1) {
+	while ((c = next_option(argc, argv, "i:n:h", options, NULL)) != -1) {
 		switch (c) {
 		case 'h': return print_help();
 		case 'i': ok &= tool_parse_number("top", "-i", optarg, 0.01, 3600, &rq.view.interval_s); break;
 		case 'n': ok &= tool_parse_count("top", "-n", optarg, 1, ULONG_MAX, &rq.count); break;
 		case OPT_SORT: ok &= read_order(&rq); break;
 		case OPT_FILTER: ok &= read_filter(&rq); break;
+		case OPT_BY: ok &= stat_parse_by("top", optarg, &rq.view.by); break;
+		case OPT_JSON: rq.json = true; break;
 		default: ok = false;
 		}
 	}
@@ -200,5 +237,5 @@ int cmd_top(int argc, char **argv)
 	if (!ok || argv[optind])
 		return tool_usage_error("top");
 	stat_warn_of_option("top");
-	return top_screen_open() ? run_screen(&rq) : print_pages(&rq);
+	return !rq.json && top_screen_open() ? run_screen(&rq) : print_pages(&rq);
 }

@@ -21,22 +21,27 @@ struct top_row {
 struct top_view {
 	enum top_order order;
 	char filter[64];                 /* part of a program's name, of a peer's address, or a PID */
-	bool paused, typing;             /* typing: the filter is being edited */
+	enum stat_by by;
+	bool paused, typing, help;       /* typing: the filter is being edited; help: the keys are shown */
+	size_t first;                    /* flows above the first line; top_page() limits it */
 	double interval_s;
 	bool colour;
 	size_t rows, columns;            /* rows 0: as many as there are */
 };
 
 /* top_rows.c */
+/* Keep the flows that the view's filter selects, and sum them up. -1: no memory. */
+int top_select(struct stat_snapshot *s, const struct top_view *v);
 /* s: the increase in an interval. Busy flows come first, each kind in the view's order. Returns the
- * number of rows that the filter leaves; *rows is malloc()ed and points into s. */
+ * number of rows; *rows is malloc()ed and points into s. */
 size_t top_rows(const struct stat_snapshot *s, const struct top_view *v, struct top_row **rows);
 /* The order of that name; TOP_ORDERS if it is unknown. */
 enum top_order top_order_of(const char *name);
 extern const char *const top_orders[TOP_ORDERS];
 
 /* top_page.c: the page as text; its lines are no longer than v->columns. */
-void top_page(const struct stat_snapshot *s, const struct top_view *v, FILE *out);
+enum { TOP_LINES_AROUND = 4 };           /* lines of a page that are no flows */
+void top_page(const struct stat_snapshot *s, struct top_view *v, FILE *out);
 
 /* top_screen.c: the alternate screen of a terminal, and its keys. */
 bool top_screen_open(void);
@@ -46,7 +51,10 @@ void top_screen_size(size_t *rows, size_t *columns);
 /* Replace what is on the screen by the text. */
 void top_screen_draw(const char *text);
 /* Wait for a key: its code, TOP_TIMEOUT, TOP_REDRAW after a change of size, or TOP_QUIT. */
-enum { TOP_TIMEOUT = 256, TOP_REDRAW, TOP_QUIT };
+enum {
+	TOP_TIMEOUT = 256, TOP_REDRAW, TOP_QUIT,
+	TOP_UP, TOP_DOWN, TOP_PAGE_UP, TOP_PAGE_DOWN, TOP_HOME, TOP_END, TOP_OTHER_KEY
+};
 int top_screen_key(double seconds);
 
 #endif

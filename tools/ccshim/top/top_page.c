@@ -14,7 +14,7 @@
 #include "tools/common/terminal.h"
 #include "tools/common/human.h"
 
-enum { CELL = 48, LINE = 512, LINES_AROUND = 4 };
+enum { CELL = 48, LINE = 512 };
 
 enum column {
 	PID, PROGRAM, PEER, RATE, GOODPUT, RTT99, GATED, LIMIT, RTT50, ALGORITHM, WINDOW, LQPN, DEVICE, COLUMNS
@@ -113,9 +113,13 @@ static void print_row(FILE *out, const struct top_view *v, const struct top_row 
 	const struct ccs_stats_qp *q = &r->qp->q;
 	char cell[COLUMNS][CELL];
 
-	snprintf(cell[PID], CELL, "%" PRIu64, r->process->h.pid);
-	snprintf(cell[PROGRAM], CELL, "%.20s", r->process->h.program);
-	format_peer(cell[PEER], q->peer_gid);
+	snprintf(cell[PID], CELL, r->process->h.pid ? "%" PRIu64 : "-", r->process->h.pid);
+	snprintf(cell[PROGRAM], CELL, "%.20s", v->by != STAT_BY_JOB ? r->process->h.program
+		 : *r->process->h.job ? r->process->h.job : "-");
+	if (v->by == STAT_BY_QP || v->by == STAT_BY_PEER)
+		format_peer(cell[PEER], q->peer_gid);
+	else
+		snprintf(cell[PEER], CELL, "%" PRIu64, r->qp->sums);
 	human_rate((double)q->rate, cell[RATE], CELL);
 	human_rate(r->goodput_bps, cell[GOODPUT], CELL);
 	format_us(cell[RTT50], r->p50_us);
@@ -124,7 +128,7 @@ static void print_row(FILE *out, const struct top_view *v, const struct top_row 
 	snprintf(cell[LIMIT], CELL, "%s", stat_limits[r->limit]);
 	snprintf(cell[ALGORITHM], CELL, "%.20s%s%.16s", q->cc, *q->variant ? ":" : "", q->variant);
 	human_bytes((double)q->window, cell[WINDOW], CELL);
-	snprintf(cell[LQPN], CELL, "%" PRIu64, q->lqpn);
+	snprintf(cell[LQPN], CELL, "%" PRIu64, v->by ? r->qp->sums : q->lqpn);
 	snprintf(cell[DEVICE], CELL, "%.20s/%" PRIu64, q->device, q->port);
 	print_cells(out, v, stat_styles[r->limit], cell);
 }
@@ -135,6 +139,10 @@ static void print_titles(FILE *out, const struct top_view *v)
 
 	for (unsigned i = 0; i < COLUMNS; i++)
 		snprintf(cell[i], CELL, "%s", columns[i].title);
+	if (v->by == STAT_BY_JOB)
+		strcpy(cell[PROGRAM], "JOB");
+	if (v->by)
+		strcpy(cell[v->by == STAT_BY_PEER ? LQPN : PEER], "QPS");
 	print_cells(out, v, TERMINAL_TITLES, cell);
 }
 
@@ -147,6 +155,7 @@ static void print_totals(FILE *out, const struct stat_snapshot *s, const struct 
 	char host[64] = "", clock[16] = "", sum[CELL];
 	unsigned busy = 0, held = 0;
 	double goodput_bps = 0;
+	char kind[32] = "flow";
 	struct tm tm;
 
 	for (size_t i = 0; i < n; i++) {
@@ -159,8 +168,10 @@ static void print_totals(FILE *out, const struct stat_snapshot *s, const struct 
 		strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
 	print_text(out, v, "", "ccshim top  %s  %.20s  every %g s  %zu process%s%s", clock, host, v->interval_s,
 		   s->count, s->count == 1 ? "" : "es", v->paused ? "  PAUSED" : "");
-	print_text(out, v, "", "%zu flow%s, %u busy, %u limited by ccshim, goodput %s, by %s%s%s", n,
-		   n == 1 ? "" : "s", busy, held, human_rate(goodput_bps, sum, sizeof(sum)), top_orders[v->order],
+	if (v->by)
+		snprintf(kind, sizeof(kind), "sum%s by %s", n == 1 ? "" : "s", stat_bys[v->by]);
+	print_text(out, v, "", "%zu %s%s, %u busy, %u limited by ccshim, goodput %s, by %s%s%s", n, kind,
+		   n == 1 || v->by ? "" : "s", busy, held, human_rate(goodput_bps, sum, sizeof(sum)), top_orders[v->order],
 		   *v->filter ? ", filter " : "", v->filter);
 }
 
@@ -175,27 +186,77 @@ static void print_keys(FILE *out, const struct top_view *v, size_t printed, size
 {
 	if (v->typing)
 		print_text(out, v, "", "filter (program, peer or PID): %s_", v->filter);
+	else if (printed < n)
+		print_text(out, v, "", "q quit  s sort  t sums  f filter  space %s  ? help  lines %zu-%zu of %zu",
+			   v->paused ? "continue" : "pause", v->first + 1, v->first + printed, n);
 	else
-		print_text(out, v, "", "q quit  s sort  f filter  space %s%s", v->paused ? "continue" : "pause",
-			   printed < n ? "  (more flows than lines)" : "");
+		print_text(out, v, "", "q quit  s sort  t sums  f filter  space %s  ? help",
+			   v->paused ? "continue" : "pause");
 }
 
-void top_page(const struct stat_snapshot *s, const struct top_view *v, FILE *out)
-{
-	struct top_row *rows = NULL;
-	const size_t n = top_rows(s, v, &rows);
-	const size_t space = v->rows > LINES_AROUND ? v->rows - LINES_AROUND : 0;
-	const size_t printed = v->rows && n > space ? space : n;
+static const char *const help[] = {
+	"s            next order: gated, goodput, rate, rtt, program",
+	"t            next kind of line: queue pair, sums by process, peer, job, host",
+	"f            filter by program, peer, PID or job; Enter accepts, Escape removes it",
+	"up, down     scroll by a line, also j and k",
+	"PgUp, PgDn   scroll by a page; Home and End go to the ends",
+	"space        pause, and continue",
+	"q            quit",
+	"LIMIT of a flow: rate or window (of the algorithm or set by you), app (the",
+	"application posts no more), none (only observed), idle. Bold lines are limited.",
+};
 
+/* Returns the number of lines. */
+static size_t print_help(FILE *out, const struct top_view *v, size_t space)
+{
+	size_t n = 0;
+
+	for (; n < space && n < sizeof(help) / sizeof(*help); n++)
+		print_text(out, v, "", "%s", help[n]);
+	return n;
+}
+
+static size_t print_flows(FILE *out, const struct stat_snapshot *s, const struct top_view *v,
+			  const struct top_row *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		print_row(out, v, &rows[v->first + i]);
+	if (!n)
+		print_absence(out, v, s);
+	return n ? n : 1;
+}
+
+static void print_rows(FILE *out, const struct stat_snapshot *s, struct top_view *v, const struct top_row *rows,
+		       size_t n)
+{
+	const size_t space = v->rows > TOP_LINES_AROUND ? v->rows - TOP_LINES_AROUND : 0;
+	const size_t printed = v->rows && n > space ? space : n;
+	size_t lines = 0;
+
+	if (v->first > n - printed)
+		v->first = n - printed;
 	print_totals(out, s, v, rows, n);
 	print_titles(out, v);
-	for (size_t i = 0; i < printed; i++)
-		print_row(out, v, &rows[i]);
-	if (!n && (space || !v->rows))
-		print_absence(out, v, s);
-	for (size_t i = n ? printed : 1; i < space; i++)
+	if (v->help)
+		lines = print_help(out, v, space);
+	else if (printed || space || !v->rows)
+		lines = print_flows(out, s, v, rows, printed);
+	for (; lines < space; lines++)
 		putc('\n', out);
 	if (v->rows)
 		print_keys(out, v, printed, n);
+}
+
+void top_page(const struct stat_snapshot *s, struct top_view *v, FILE *out)
+{
+	struct stat_snapshot selected;
+	struct top_row *rows = NULL;
+
+	if (stat_copy(&selected, s) == 0 && top_select(&selected, v) == 0) {
+		const size_t n = top_rows(&selected, v, &rows);
+
+		print_rows(out, s, v, rows, n);
+	}
 	free(rows);
+	stat_free(&selected);
 }

@@ -23,14 +23,23 @@ enum top_order top_order_of(const char *name)
 	return order;
 }
 
-static bool matches(const struct stat_process *p, const struct stat_qp *qp, const char *filter)
+static bool matches(const struct stat_snapshot *s, const struct stat_process *p, const struct stat_qp *qp,
+		    const void *filter)
 {
 	char peer[INET6_ADDRSTRLEN], pid[24];
 
+	(void)s;
 	snprintf(pid, sizeof(pid), "%" PRIu64, p->h.pid);
-	return !*filter || strcasestr(p->h.program, filter) || strcmp(pid, filter) == 0 ||
+	return strcasestr(p->h.program, filter) || strcmp(pid, filter) == 0 ||
 	       strcmp(p->h.job, filter) == 0 ||
 	       strcasestr(ccs_gid_text(qp->q.peer_gid, peer), filter);
+}
+
+int top_select(struct stat_snapshot *s, const struct top_view *v)
+{
+	if (*v->filter)
+		stat_keep(s, matches, v->filter);
+	return stat_group(s, v->by);
 }
 
 static struct top_row make_row(const struct stat_process *p, const struct stat_qp *qp, double since_s)
@@ -92,8 +101,7 @@ size_t top_rows(const struct stat_snapshot *s, const struct top_view *v, struct 
 	*rows = calloc(most + 1, sizeof(**rows));
 	for (size_t i = 0; *rows && i < s->count; i++)
 		for (size_t k = 0; k < s->process[i].count; k++)
-			if (matches(&s->process[i], &s->process[i].qp[k], v->filter))
-				(*rows)[n++] = make_row(&s->process[i], &s->process[i].qp[k], s->since_s);
+			(*rows)[n++] = make_row(&s->process[i], &s->process[i].qp[k], s->since_s);
 	by = v->order;
 	if (n)
 		qsort(*rows, n, sizeof(**rows), compare);

@@ -21,6 +21,8 @@
 #define ERASE_LINE "\033[K"
 #define ERASE_REST "\033[J"
 
+enum { ESCAPE = 27 };
+
 static struct termios saved;
 static bool has_keys;                    /* stdin can be read */
 static bool is_raw;
@@ -142,6 +144,27 @@ static int event(void)
 	return TOP_REDRAW;
 }
 
+/* The rest of a sequence that begins with Escape, as terminals send it for keys. Escape alone is the
+ * key. */
+static int read_sequence(void)
+{
+	static const struct { const char *rest; int key; } keys[] = {
+		{ "[A", TOP_UP }, { "OA", TOP_UP }, { "[B", TOP_DOWN }, { "OB", TOP_DOWN }, { "[5~", TOP_PAGE_UP },
+		{ "[6~", TOP_PAGE_DOWN }, { "[H", TOP_HOME }, { "OH", TOP_HOME }, { "[1~", TOP_HOME },
+		{ "[F", TOP_END }, { "OF", TOP_END }, { "[4~", TOP_END },
+	};
+	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
+	char rest[8] = "";
+
+	for (size_t n = 0; n + 1 < sizeof(rest) && poll(&in, 1, 0) > 0 && read(STDIN_FILENO, &rest[n], 1) == 1; n++)
+		if (n && rest[n] >= '@')
+			break;
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (strcmp(rest, keys[i].rest) == 0)
+			return keys[i].key;
+	return *rest ? TOP_OTHER_KEY : ESCAPE;
+}
+
 int top_screen_key(double seconds)
 {
 	struct pollfd in = { .fd = has_keys ? STDIN_FILENO : -1, .events = POLLIN };
@@ -158,7 +181,7 @@ int top_screen_key(double seconds)
 		if (poll(&in, 1, (int)(1e3 * (left_s < 1e6 ? left_s : 1e6)) + 1) <= 0)
 			continue;
 		if (read(STDIN_FILENO, &key, 1) == 1)
-			return key;
+			return key == ESCAPE ? read_sequence() : key;
 		has_keys = false;        /* the end of a file */
 		in.fd = -1;
 	}

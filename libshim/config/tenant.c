@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "config/tenant.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/number.h"
+#include "base/suggest.h"
+#include "base/text.h"
+#include "cc/shares.h"
+#include "config/conf.h"
+
+static const char *const kinds[CCS_TENANT_KINDS] = { "job", "cgroup", "uid", "app" };
+
+#define MATCHES "job:ID, cgroup:GLOB, uid:NUMBER or app:GLOB"
+
+struct reading {
+	struct ccs_tenants *tenants;
+	ccs_tenant_complain *complain;
+	void *arg;
+	unsigned mistakes;
+};
+
+static void __attribute__((format(printf, 3, 4))) complain(struct reading *r, const char *where,
+							   const char *fmt, ...)
+{
+	char text[512], sentence[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	snprintf(sentence, sizeof(sentence), "%s: %s", where, text);
+	r->mistakes++;
+	r->complain(r->arg, sentence);
+}
+
+static void complain_line(void *arg, const char *where, const char *sentence)
+{
+	complain(arg, where, "%s", sentence);
+}
+
+static struct ccs_tenant *last(const struct reading *r)
+{
+	return &r->tenants->tenant[r->tenants->n - 1];
+}
+
+static void handle_tenant(void *arg, const struct ccs_conf_item *item)
+{
+	struct reading *r = arg;
+	struct ccs_tenants *t = r->tenants;
+
+	for (unsigned i = 0; i < t->n; i++)
+		if (strcmp(t->tenant[i].name, item->tenant) == 0)
+			complain(r, item->where, "tenant %s is defined at %s already", item->tenant,
+				 t->tenant[i].where);
+	if (t->n == CCS_TENANTS_MOST) {
+		complain(r, item->where, "more than %d tenants", CCS_TENANTS_MOST);
+		t->n--;
+	}
+	t->tenant[t->n] = (struct ccs_tenant){ 0 };
+	snprintf(t->tenant[t->n].name, sizeof(t->tenant->name), "%s", item->tenant);
+	snprintf(t->tenant[t->n].where, sizeof(t->tenant->where), "%s", item->where);
+	t->n++;
+}
+
+static void parse_match(struct reading *r, const struct ccs_conf_item *item)
+{
+	const char *colon = strchr(item->value, ':'), *pattern = colon ? colon + 1 : "";
+	const size_t len = colon ? (size_t)(colon - item->value) : 0;
+	struct ccs_tenant *t = last(r);
+	unsigned kind = 0, number;
+
+	while (kind < CCS_TENANT_KINDS && (strlen(kinds[kind]) != len ||
+					   memcmp(kinds[kind], item->value, len) != 0))
+		kind++;
+	if (*t->pattern)
+		complain(r, item->where, "match is set twice; a tenant has one");
+	else if (kind == CCS_TENANT_KINDS || !*pattern || strlen(pattern) >= sizeof(t->pattern))
+		complain(r, item->where, "match: '%.64s' is not " MATCHES, item->value);
+	else if (kind == CCS_TENANT_UID && ccs_parse_digits(pattern, UINT32_MAX - 1, &number))
+		complain(r, item->where, "match: '%.64s' is not a user ID", pattern);
+	else if (kind == CCS_TENANT_JOB && strpbrk(pattern, "*?[/"))
+		complain(r, item->where, "match: a job's ID '%.64s' has no *, ?, [ and /", pattern);
+	else
+		snprintf(t->pattern, sizeof(t->pattern), "%s", pattern);
+	t->kind = kind < CCS_TENANT_KINDS ? (enum ccs_tenant_kind)kind : CCS_TENANT_APP;
+}
+
+/* Agents state weights in hundredths. */
+static void parse_weight(struct reading *r, const struct ccs_conf_item *item)
+{
+	struct ccs_tenant *t = last(r);
+	const char *end;
+	const double weight = ccs_strtod(item->value, &end);
+
+	if (t->weight > 0)
+		complain(r, item->where, "weight is set twice");
+	else if (end == item->value || *end || !(weight >= CCS_WEIGHT_LEAST && weight <= CCS_WEIGHT_MOST))
+		complain(r, item->where, "weight: '%.64s' is not a number from %g to %g", item->value,
+			 CCS_WEIGHT_LEAST, CCS_WEIGHT_MOST);
+	else
+		t->weight = round(weight * 100) / 100;
+}
+
+static void refuse_key(struct reading *r, const struct ccs_conf_item *item)
+{
+	static const char *const later[] = { "cap", "guarantee", "class" };
+	struct ccs_suggestion near = ccs_suggest_for(item->name);
+	char hint[96];
+
+	for (unsigned i = 0; i < sizeof(later) / sizeof(*later); i++)
+		if (strcmp(item->name, later[i]) == 0) {
+			complain(r, item->where, "%s of a tenant is not supported by this version; "
+				 "match and weight are", item->name);
+			return;
+		}
+	ccs_suggest_offer(&near, "match");
+	ccs_suggest_offer(&near, "weight");
+	complain(r, item->where, "a tenant has no key '%.64s'%s", item->name, near.best
+		 ? ccs_suggest_hint(&near, hint, sizeof(hint)) : "; match and weight are");
+}
+
+static void handle_item(void *arg, const struct ccs_conf_item *item)
+{
+	struct reading *r = arg;
+
+	if (!item->tenant || item->bad)
+		return;
+	if (strcmp(item->name, "match") == 0)
+		parse_match(r, item);
+	else if (strcmp(item->name, "weight") == 0)
+		parse_weight(r, item);
+	else
+		refuse_key(r, item);
+}
+
+/* Whether a process may match both. Patterns with parts in common may overlap without it. */
+static bool overlap(const struct ccs_tenant *a, const struct ccs_tenant *b)
+{
+	if (a->kind != b->kind)
+		return false;
+	if (strcmp(a->pattern, b->pattern) == 0)
+		return true;
+	return (a->kind == CCS_TENANT_CGROUP || a->kind == CCS_TENANT_APP) &&
+	       (fnmatch(a->pattern, b->pattern, 0) == 0 || fnmatch(b->pattern, a->pattern, 0) == 0);
+}
+
+static void check(struct reading *r)
+{
+	for (unsigned i = 0; i < r->tenants->n; i++) {
+		struct ccs_tenant *t = &r->tenants->tenant[i];
+
+		if (!*t->pattern)
+			complain(r, t->where, "tenant %s has no valid match; add match = and " MATCHES,
+				 t->name);
+		if (!(t->weight > 0))
+			t->weight = 1;
+		for (unsigned k = 0; k < i && *t->pattern; k++)
+			if (overlap(&r->tenants->tenant[k], t))
+				complain(r, t->where, "tenant %s matches processes of tenant %s (%s); "
+					 "a process belongs to one tenant", t->name,
+					 r->tenants->tenant[k].name, r->tenants->tenant[k].where);
+	}
+}
+
+unsigned ccs_tenants_read(struct ccs_tenants *t, const char *path, ccs_tenant_complain *complain_to,
+			  void *arg)
+{
+	struct reading r = { t, complain_to, arg, 0 };
+	const struct ccs_conf_reader reader = {
+		.handle_item = handle_item, .complain = complain_line, .handle_tenant = handle_tenant,
+		.arg = &r,
+	};
+	int error;
+
+	t->n = 0;
+	error = ccs_conf_read(path, &reader);
+	if (error && error != ENOENT)
+		complain(&r, path, "cannot be read: %s", strerror(error));
+	check(&r);
+	return r.mistakes;
+}
+
+/* -- processes --------------------------------------------------------------------- */
+
+/* Slurm's control group of a job has a part job_ID. */
+static bool has_job(const char *path, const char *id)
+{
+	const size_t len = strlen(id);
+
+	for (const char *at = path; (at = strstr(at, "/job_")); at++)
+		if (strncmp(at + 5, id, len) == 0 && (at[5 + len] == '/' || !at[5 + len]))
+			return true;
+	return false;
+}
+
+/* Each line of /proc/PID/cgroup is NUMBER:CONTROLLERS:PATH. */
+static bool is_in_cgroup(const struct ccs_tenant *t, const char *cgroups)
+{
+	char line[4096];
+
+	for (const char *next; *cgroups; cgroups = next) {
+		const size_t n = strcspn(cgroups, "\n");
+		const char *path;
+
+		next = cgroups + n + (cgroups[n] == '\n');
+		snprintf(line, sizeof(line), "%.*s", (int)n, cgroups);
+		path = strchr(line, '/');
+		if (path && (t->kind == CCS_TENANT_JOB ? has_job(path, t->pattern)
+						       : fnmatch(t->pattern, path, 0) == 0))
+			return true;
+	}
+	return false;
+}
+
+/* Read a file of /proc/PID; "" if that is impossible. */
+static void read_proc(pid_t pid, const char *name, char *text, size_t len)
+{
+	char path[64];
+	size_t n = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%ld/%s", (long)pid, name);
+	f = fopen(path, "re");
+	if (f) {
+		n = fread(text, 1, len - 1, f);
+		fclose(f);
+	}
+	text[n] = '\0';
+}
+
+int ccs_tenants_of(const struct ccs_tenants *t, pid_t pid, uid_t uid)
+{
+	char cgroups[8192], app[64], user[16];
+	const struct ccs_tenant *best = NULL;
+
+	read_proc(pid, "cgroup", cgroups, sizeof(cgroups));
+	read_proc(pid, "comm", app, sizeof(app));
+	app[strcspn(app, "\n")] = '\0';
+	snprintf(user, sizeof(user), "%u", uid);
+	for (const struct ccs_tenant *h = t->tenant; h < t->tenant + t->n; h++) {
+		const bool matches = h->kind == CCS_TENANT_UID ? strcmp(h->pattern, user) == 0 :
+				     h->kind == CCS_TENANT_APP ? fnmatch(h->pattern, app, 0) == 0 :
+				     is_in_cgroup(h, cgroups);
+
+		if (matches && (!best || h->kind < best->kind))
+			best = h;
+	}
+	return best ? (int)(best - t->tenant) : -1;
+}
+
+uint64_t ccs_tenant_identity(const struct ccs_tenant *t, const char *host)
+{
+	char text[512];
+	uint64_t hash;
+
+	if (t->kind == CCS_TENANT_JOB)
+		snprintf(text, sizeof(text), "job %s", t->pattern);
+	else
+		snprintf(text, sizeof(text), "host %s %s", host, t->name);
+	hash = ccs_hash_text(text);
+	return hash ? hash : 1;
+}

@@ -1,0 +1,68 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Failures and conditions of ccshim impair for unmodified programs on Soft-RoCE, and the lab's matrix.
+
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+  : "${top_builddir:=$PWD}"
+  : "${top_srcdir:=$(realpath "$BATS_TEST_DIRNAME/../..")}"
+  export lab=$top_srcdir/ci/lab/lab ccshim=$top_builddir/tools/ccshim/ccshim
+  [[ $EUID -eq 0 ]] || skip "the lab needs root"
+  "$lab" --prepare --engine uml
+}
+
+setup() {
+  cd "$BATS_TEST_TMPDIR" || return
+}
+
+@test "perftest and rping report each failure as of their device" {
+  command -v ib_write_bw rping || skip "no perftest or rping"
+  "$lab" --engine uml --time real --rate 10gbit --hosts 2 -- bash "$top_srcdir/tests/lab/impair.sh" "$ccshim" \
+    >stdout 2>stderr || { cat stdout stderr; false; }
+  diff stdout - <<'E'
+retry 1
+Failed status 12: wr_id 0 syndrom 0x0
+rnr 1
+Failed status 13: wr_id 0 syndrom 0x0
+access 1
+Failed status 10: wr_id 0 syndrom 0x0
+invalid 1
+Failed status 9: wr_id 0 syndrom 0x0
+operation 1
+Failed status 11: wr_id 0 syndrom 0x0
+flush 1
+Failed status 5: wr_id 0 syndrom 0x0
+fatal 1
+Failed status 5: wr_id 0 syndrom 0x0
+port 1
+Failed status 12: wr_id 0 syndrom 0x0
+rping
+"wrs": 30
+delayed 0
+E
+}
+
+@test "the matrix runs each link with its seeds" {
+  printf '# links\nseeds 1 2\nslow --rate 100mbit\n\nfast  --rate 10gbit --delay 5us\nseeds 7\nbad --delay 1ms' >links
+  command=(sh -c 'echo "a\"b $LAB_RATE_BPS $LAB_SEED"; [ $LAB_SEED -lt 7 ]')
+  run -1 "$lab" --matrix links --engine uml --hosts 2 --out out -- "${command[@]}"
+  diff <(tail -n +2 <<<"$output" | tr -s ' ') <(printf '%s\n' 'slow 1 0 a"b 100000000 1' \
+    'slow 2 0 a"b 100000000 2' 'fast 1 0 a"b 10000000000 1' 'fast 2 0 a"b 10000000000 2' \
+    'bad 7 1 a"b 200000000 7')
+  [[ -d out/slow.2 && -d out/bad.7 ]]
+  run -1 "$lab" --matrix links --json --engine uml --hosts 2 -- "${command[@]}"
+  jq -e 'length == 5 and .[3].link == "fast" and .[3].output == "a\"b 10000000000 2" and .[4].status == 1' \
+    <<<"$output"
+}
+
+@test "mistakes in a matrix are named" {
+  : >empty
+  run -2 "$lab" --matrix empty -- true
+  [[ $output == *"'empty' has no link"* ]]
+  run -2 "$lab" --matrix nowhere -- true
+  [[ $output == *"'nowhere' is no file that can be read"* ]]
+  run -2 "$lab" --matrix empty
+  [[ $output == *"no CMD after --"* ]]
+}

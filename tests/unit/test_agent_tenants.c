@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Tenants' shares of a port, by the code of the agents: processes of host RP send to host NP at the
+ * rates that they are advised, and 127.0.0.3 sends only HELLOs.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/status.h"
+#include "agent/telemetry/shares.h"
+#include "agentrig.h"
+
+enum { RP, NP, PROCESSES = 4 };
+
+#define OTHER "127.0.0.3"
+#define GBIT 1000000000ull
+#define MS 1000000ull
+
+struct process {
+	struct rig_client c;
+	unsigned flows;
+	double bits;
+};
+
+struct bench {
+	struct rig *r;
+	struct process p[PROCESSES];
+	unsigned processes, qps;
+	uint64_t rx_bytes, sequence;
+	struct ccs_agent_capacity capacity;
+	struct ccs_agent_auth auth;
+};
+
+static const char *const files[] = {
+	"class", "class/net", "class/net/lo", "class/net/lo/statistics",
+	"class/net/lo/statistics/rx_bytes",
+};
+
+enum { FILES = sizeof(files) / sizeof(*files) };
+
+/* The tenants of both hosts; the n-th process of RP is of tenant `of[n]`. */
+static struct ccs_agent_tenant tenants[3];
+static unsigned ntenants, found;
+static int of[PROCESSES];
+
+static unsigned list_tenants(void *arg, struct ccs_agent_tenant to[CCS_AGENT_TENANTS])
+{
+	(void)arg;
+	memcpy(to, tenants, sizeof(tenants));
+	found = 0;
+	return ntenants;
+}
+
+static int tenant_of(void *arg, pid_t pid, uid_t uid)
+{
+	(void)arg, (void)pid, (void)uid;
+	return of[found++ % PROCESSES];
+}
+
+static int select_key(void *arg, const struct ccs_address *peer)
+{
+	(void)arg, (void)peer;
+	return 1;
+}
+
+static void put_tag(void *arg, const struct ccs_address *peer, uint8_t key, const void *message,
+		    size_t len, uint8_t tag[CCS_WIRE_TAG])
+{
+	(void)arg, (void)peer, (void)key, (void)message, (void)len;
+	memset(tag, 1, CCS_WIRE_TAG);
+}
+
+static bool check_tag(void *arg, const struct ccs_address *peer, uint8_t key, const void *message,
+		      size_t len, const uint8_t tag[CCS_WIRE_TAG])
+{
+	(void)arg, (void)peer, (void)key, (void)message, (void)len, (void)tag;
+	return true;
+}
+
+static void put_bytes(const struct bench *b)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", b->r->dir, files[FILES - 1]);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fprintf(f, "%llu\n", (unsigned long long)b->rx_bytes);
+	fclose(f);
+}
+
+static void set_tenants(unsigned n, const double *weight)
+{
+	ntenants = n;
+	for (unsigned i = 0; i < n; i++) {
+		tenants[i] = (struct ccs_agent_tenant){ .identity = 100 + i, .weight = weight[i] };
+		snprintf(tenants[i].name, sizeof(tenants[i].name), "t%u", i);
+		of[i] = (int)i;
+	}
+}
+
+static void begin(struct bench *b, void **state, bool key)
+{
+	struct rig *r = *state;
+	char path[256];
+
+	*b = (struct bench){ .r = r, .capacity = { "lo", GBIT },
+			     .auth = { .select = select_key, .tag = put_tag, .check = check_tag } };
+	for (unsigned i = 0; i < FILES - 1; i++) {
+		snprintf(path, sizeof(path), "%s/%s", r->dir, files[i]);
+		assert_int_equal(mkdir(path, 0700), 0);
+	}
+	put_bytes(b);
+	for (int host = 0; host < RIG_HOSTS; host++) {
+		rig_stop(r, host);
+		r->config[host].sysfs = r->dir;
+		r->config[host].capacities = &b->capacity;
+		r->config[host].ncapacities = 1;
+		r->config[host].auth = key ? &b->auth : NULL;
+		r->config[host].tenants = list_tenants;
+		r->config[host].tenant_of = tenant_of;
+		rig_start(r, host);
+	}
+}
+
+static void add_process(struct bench *b, unsigned flows)
+{
+	struct process *p = &b->p[b->processes++];
+
+	p->c = rig_client(b->r, RP);
+	p->flows = flows;
+	for (unsigned i = 0; i < flows; i++) {
+		p->c.shm->slot[i].period_us = 200;
+		p->c.shm->slot[i].requested = CCS_PEER_ADVICE;
+		p->c.shm->slot[i].segment = 4096;
+		assert_int_equal(rig_add(b->r, &p->c, RP, b->qps++, i), 0);
+	}
+}
+
+static void end(struct bench *b)
+{
+	char path[256];
+
+	for (unsigned i = 0; i < b->processes; i++)
+		rig_hang_up(&b->p[i].c);
+	for (unsigned i = FILES; i-- > 0;) {
+		snprintf(path, sizeof(path), "%s/%s", b->r->dir, files[i]);
+		remove(path);
+	}
+}
+
+static double advised(const struct process *p)
+{
+	struct ccs_path_telemetry t;
+
+	assert_true(ccs_shm_path_read(rig_path(&p->c, 0), &t));
+	return t.advised_rate;
+}
+
+/* All flows send at the advised rates for `ms`; the port is full if these are more than its capacity. */
+static void run(struct bench *b, unsigned ms)
+{
+	enum { STEP_NS = 100000 };
+
+	for (unsigned i = 0; i < b->processes; i++)
+		b->p[i].bits = 0;
+	for (uint64_t done = 0; done < ms * MS; done += STEP_NS) {
+		double sum = 0, most = (double)GBIT * STEP_NS / 1e9;
+
+		for (unsigned i = 0; i < b->processes; i++)
+			sum += advised(&b->p[i]) * b->p[i].flows * STEP_NS / 1e9;
+		for (unsigned i = 0; i < b->processes; i++) {
+			struct process *p = &b->p[i];
+
+			p->bits += advised(p) * p->flows * STEP_NS / 1e9 * (sum > most ? most / sum : 1);
+			for (unsigned k = 0; k < p->flows; k++)
+				atomic_fetch_add(&p->c.shm->slot[k].sent, 4096);
+		}
+		b->r->now_ns += STEP_NS;
+		b->rx_bytes += (uint64_t)((sum > most ? most : sum) / 8);
+		put_bytes(b);
+		rig_settle(b->r); /* send what is due */
+		rig_settle(b->r); /* and arrives */
+	}
+}
+
+static double share(const struct bench *b, unsigned process)
+{
+	double all = 0;
+
+	for (unsigned i = 0; i < b->processes; i++)
+		all += b->p[i].bits;
+	return b->p[process].bits / all;
+}
+
+static void assert_shares(struct bench *b, unsigned n, const double *weight, double within)
+{
+	double weights = 0, bits = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		weights += weight[i];
+	for (unsigned i = 0; i < n; i++) {
+		bits += b->p[i].bits;
+		assert_float_equal(share(b, i) * weights / weight[i], 1, within);
+	}
+	assert_float_equal(bits / 200e-3 / GBIT, 0.975, 0.025);
+}
+
+static void rates_are_in_proportion_to_weights_for_any_number_of_flows(void **state)
+{
+	static const double weight[] = { 1, 2, 4 };
+	struct bench b;
+
+	set_tenants(3, weight);
+	begin(&b, state, true);
+	add_process(&b, 1);
+	add_process(&b, 16);
+	add_process(&b, 64);
+	run(&b, 300);
+	run(&b, 200);
+	assert_shares(&b, 3, weight, 0.03);
+	end(&b);
+}
+
+/* A tenant's processes share its rate, so more of them gain nothing. */
+static void processes_of_a_tenant_share_its_rate(void **state)
+{
+	static const double weight[] = { 1, 3 }, each[] = { 1 / 4., 1 / 4., 1 / 2., 3 };
+	struct bench b;
+
+	set_tenants(2, weight);
+	begin(&b, state, true);
+	memcpy(of, (int[]){ 0, 0, 0, 1 }, sizeof(of));
+	add_process(&b, 5);
+	add_process(&b, 5);
+	add_process(&b, 10);
+	add_process(&b, 2);
+	run(&b, 300);
+	run(&b, 200);
+	assert_shares(&b, 4, each, 0.03);
+	end(&b);
+}
+
+static void processes_without_a_tenant_are_one_of_weight_1(void **state)
+{
+	static const double weight[] = { 2 }, each[] = { 2, 1 / 3., 2 / 3. };
+	struct bench b;
+
+	set_tenants(1, weight);
+	begin(&b, state, true);
+	memcpy(of, (int[]){ 0, -1, -1, -1 }, sizeof(of));
+	add_process(&b, 3);
+	add_process(&b, 20);
+	add_process(&b, 40);
+	run(&b, 300);
+	run(&b, 200);
+	assert_shares(&b, 3, each, 0.03);
+	end(&b);
+}
+
+/* -- what other hosts state ------------------------------------------------------------ */
+
+static void claim(struct bench *b, uint64_t identity, uint32_t weight, uint32_t flows)
+{
+	struct ccs_ends ends = b->r->agent[NP]->peers.peer[0].ends;
+	struct ccs_wire_message m = {
+		.header = { .type = CCS_WIRE_HELLO, .incarnation = 5, .sequence = ++b->sequence,
+			    .tenants = 1 },
+		.hello = { .lease_ms = 3000, .requested = CCS_PEER_ADVICE, .period_us = 1000,
+			   .flows = flows, .segment = 4096 },
+		.tenant = { { .tenant = identity, .weight = weight, .flows = flows } },
+	};
+
+	ccs_address_parse(OTHER, &ends.remote);
+	m.header.echo = ccs_agent_incarnation(b->r->agent[NP], &ends);
+	rig_forge_message(b->r, OTHER, NP, &m);
+}
+
+/* The largest weight in the shares of the port. */
+static double largest(struct bench *b)
+{
+	struct ccs_port *port = &b->r->agent[NP]->port[0];
+	double most = 0;
+
+	ccs_port_share(b->r->agent[NP], port);
+	for (unsigned i = 0; i < port->shares.n; i++)
+		most = port->shares.share[i].weight > most ? port->shares.share[i].weight : most;
+	return most;
+}
+
+static void without_a_key_a_host_has_weight_1(void **state)
+{
+	static const double weight[] = { 4, 4 }, half[] = { 1, 1 };
+	struct bench b;
+
+	set_tenants(2, weight);
+	begin(&b, state, false);
+	add_process(&b, 4);
+	add_process(&b, 32);
+	run(&b, 300);
+	claim(&b, 7, 10000, 3);
+	assert_float_equal(largest(&b), 1, 1e-9);
+	run(&b, 200); /* the other host sends nothing, and takes nothing */
+	assert_shares(&b, 2, half, 0.03);
+	end(&b);
+}
+
+static void with_a_key_weights_count_but_not_flows_that_do_not_send(void **state)
+{
+	static const double weight[] = { 1, 3 };
+	struct bench b;
+
+	set_tenants(2, weight);
+	begin(&b, state, true);
+	add_process(&b, 4);
+	add_process(&b, 32);
+	run(&b, 300);
+	claim(&b, 7, 10000, 3);
+	assert_float_equal(largest(&b), 100, 1e-9);
+	run(&b, 200);
+	assert_shares(&b, 2, weight, 0.03);
+	end(&b);
+}
+
+/* A host that states a higher weight of another's tenant does not raise it. */
+static void the_lowest_weight_of_a_tenant_counts(void **state)
+{
+	static const double weight[] = { 1, 3 };
+	struct bench b;
+
+	set_tenants(2, weight);
+	begin(&b, state, true);
+	add_process(&b, 4);
+	add_process(&b, 32);
+	run(&b, 10);
+	claim(&b, 100, 10000, 3);
+	assert_float_equal(largest(&b), 3, 1e-9);
+	end(&b);
+}
+
+/* -- changes ------------------------------------------------------------------------------- */
+
+static int set_weight(struct bench *b, const char *name, double weight)
+{
+	struct ccs_ipc_tenant m = { .type = CCS_IPC_TENANT, .weight = weight };
+
+	snprintf(m.name, sizeof(m.name), "%s", name);
+	return rig_request(b->r, b->p[0].c.fd, &m, sizeof(m));
+}
+
+static void a_weight_changes_while_flows_send(void **state)
+{
+	static const double weight[] = { 1, 1 }, after[] = { 1, 5 };
+	struct bench b;
+
+	set_tenants(2, weight);
+	begin(&b, state, true);
+	add_process(&b, 4);
+	add_process(&b, 8);
+	run(&b, 300);
+	run(&b, 200);
+	assert_shares(&b, 2, weight, 0.03);
+	rig_set_standing(b.r, RP, CCS_STANDING_USER);
+	assert_int_equal(set_weight(&b, "t1", 5), EPERM);
+	rig_set_standing(b.r, RP, CCS_STANDING_ADMIN);
+	assert_int_equal(set_weight(&b, "t9", 5), ENOENT);
+	assert_int_equal(set_weight(&b, "t1", 101), EINVAL);
+	assert_int_equal(set_weight(&b, "t1", 0), EINVAL);
+	assert_int_equal(set_weight(&b, "t1", NAN), EINVAL);
+	assert_int_equal(set_weight(&b, "t1", 5), 0);
+	run(&b, 20);
+	run(&b, 200);
+	assert_shares(&b, 2, after, 0.03);
+	end(&b);
+}
+
+static char *status(struct bench *b, struct ccs_client *viewer, enum ccs_standing standing)
+{
+	size_t len;
+
+	viewer->standing = standing;
+	return ccs_status_text(b->r->agent[RP], viewer, &len);
+}
+
+static void users_see_no_names_of_others_tenants(void **state)
+{
+	struct bench b;
+	struct ccs_client other = { .uid = 12345 };
+	char *text;
+
+	set_tenants(1, (const double[]){ 2 });
+	begin(&b, state, true);
+	add_process(&b, 1);
+	text = status(&b, &other, CCS_STANDING_USER);
+	assert_null(strstr(text, "\"t0\""));
+	free(text);
+	text = status(&b, &other, CCS_STANDING_ADMIN);
+	assert_non_null(strstr(text, "\"t0\""));
+	free(text);
+	end(&b);
+}
+
+static void a_reload_finds_the_tenants_again(void **state)
+{
+	static const double before[] = { 1, 1 }, after[] = { 3, 1 };
+	struct bench b;
+
+	set_tenants(2, before);
+	begin(&b, state, true);
+	add_process(&b, 4);
+	add_process(&b, 8);
+	run(&b, 300);
+	set_tenants(2, (const double[]){ 2, 6 });
+	memcpy(of, (int[]){ 0, 1 }, 2 * sizeof(int));
+	ccs_agent_reload(b.r->agent[RP]);
+	/* Clients are found from the start of the table, whose last entries are used first. */
+	run(&b, 50);
+	run(&b, 200);
+	assert_shares(&b, 2, after, 0.03);
+	end(&b);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(rates_are_in_proportion_to_weights_for_any_number_of_flows),
+		TEST(processes_of_a_tenant_share_its_rate),
+		TEST(processes_without_a_tenant_are_one_of_weight_1),
+		TEST(without_a_key_a_host_has_weight_1),
+		TEST(with_a_key_weights_count_but_not_flows_that_do_not_send),
+		TEST(the_lowest_weight_of_a_tenant_counts),
+		TEST(a_weight_changes_while_flows_send),
+		TEST(users_see_no_names_of_others_tenants),
+		TEST(a_reload_finds_the_tenants_again),
+	};
+
+	return cmocka_run_group_tests_name("agent_tenants", tests, NULL, NULL);
+}

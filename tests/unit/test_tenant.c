@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests the sections of tenants: what is refused, with its place, and which process is whose. */
+#include "test.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "config/tenant.h"
+
+static struct ccs_tenants t;
+static char said[4096];
+
+static void keep(void *arg, const char *sentence)
+{
+	(void)arg;
+	strncat(said, sentence, sizeof(said) - strlen(said) - 2);
+	strcat(said, "\n");
+}
+
+/* The number of mistakes in a file with that text. */
+static unsigned read_text(const char *text)
+{
+	char path[] = "/tmp/tenantXXXXXX";
+	const int fd = mkstemp(path);
+	unsigned mistakes;
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+	*said = '\0';
+	mistakes = ccs_tenants_read(&t, path, keep, NULL);
+	unlink(path);
+	return mistakes;
+}
+
+static void tenants_are_read_and_other_sections_ignored(void **state)
+{
+	assert_int_equal(read_text("mode = nonsense\n# c\n[app \"x\"]\ncc = copa\nbroken line\n[bad\n"
+				   "[tenant training] # a comment\nmatch = job:4711\nweight = 4\n"
+				   "[ tenant kv ]\nweight=.25\nmatch=\"cgroup:*kv-pod*\"\n"
+				   "[tenant u]\nmatch = uid:7\n[device x]\nnonsense = 1\n"), 0);
+	assert_int_equal(t.n, 3);
+	assert_string_equal(t.tenant[0].name, "training");
+	assert_int_equal(t.tenant[0].kind, CCS_TENANT_JOB);
+	assert_float_equal(t.tenant[0].weight, 4, 0);
+	assert_string_equal(t.tenant[1].pattern, "*kv-pod*");
+	assert_float_equal(t.tenant[1].weight, .25, 0);
+	assert_float_equal(t.tenant[2].weight, 1, 0);
+	assert_int_equal(ccs_tenants_read(&t, "/nonexistent/file", keep, NULL), 0);
+	assert_int_equal(t.n, 0);
+}
+
+static void mistakes_are_reported_with_their_line(void **state)
+{
+	static const struct { const char *text, *wanted; } cases[] = {
+		{ "[tenant a]\nmatch = uid:1\ncap = 80g\n", ":3: cap of a tenant is not supported" },
+		{ "[tenant a]\nmatch = uid:1\nguarantee = 1g\n", ":3: guarantee of a tenant is not" },
+		{ "[tenant a]\nmatch = uid:1\nclass = background\n", ":3: class of a tenant is not" },
+		{ "[tenant a]\nmatch = uid:1\nwieght = 2\n", "did you mean 'weight'" },
+		{ "[tenant a]\nmatch = uid:1\nweight = 0\n", ":3: weight: '0' is not a number from 0.01 to 100" },
+		{ "[tenant a]\nmatch = uid:1\nweight = 100.5\n", ":3: weight: '100.5'" },
+		{ "[tenant a]\nmatch = uid:1\nweight = nan\n", ":3: weight: 'nan'" },
+		{ "[tenant a]\nmatch = uid:1\nweight = \n", ":3: weight: ''" },
+		{ "[tenant a]\nmatch = uid:1\nweight = 1\nweight = 2\n", ":4: weight is set twice" },
+		{ "[tenant a]\nmatch = uid:1\nmatch = uid:2\n", ":3: match is set twice" },
+		{ "[tenant a]\n", ":1: tenant a has no valid match" },
+		{ "[tenant a]\nmatch = process\n", ":2: match: 'process' is not job:ID" },
+		{ "[tenant a]\nmatch = uid:root\n", ":2: match: 'root' is not a user ID" },
+		{ "[tenant a]\nmatch = job:\n", ":2: match: 'job:' is not" },
+		{ "[tenant a]\nmatch = job:47*\n", ":2: match: a job's ID '47*' has no *" },
+		{ "[tenant a]\nmatch = uid:1\nnonsense\n", ":3: malformed line" },
+		{ "[tenant]\nmatch = uid:1\n", ":1: expected [tenant NAME]" },
+		{ "[tenant a\nmatch = uid:1\n", ":1: the section has no ]" },
+		{ "[tenant a b]\nmatch = uid:1\n", ":1: expected [tenant NAME]" },
+		{ "[tenant a] x\nmatch = uid:1\n", ":1: expected [tenant NAME]" },
+		{ "[tenant a]\nmatch = uid:1\n[tenant a]\nmatch = uid:2\n", ":3: tenant a is defined at " },
+		{ "[tenant a]\nmatch = uid:1\n[tenant b]\nmatch = uid:1\n", ":3: tenant b matches processes of" },
+		{ "[tenant a]\nmatch = app:ib_*\n[tenant b]\nmatch = app:ib_write_bw\n", ":3: tenant b matches" },
+		{ "[tenant a]\nmatch = cgroup:/a/b\n[tenant b]\nmatch = cgroup:*\n", ":3: tenant b matches" },
+	};
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		assert_true(read_text(cases[i].text) > 0);
+		if (!strstr(said, cases[i].wanted))
+			print_error("wanted: %s, said: %s", cases[i].wanted, said);
+		assert_non_null(strstr(said, cases[i].wanted));
+	}
+	assert_int_equal(read_text("[tenant a]\nmatch = uid:1\n[tenant b]\nmatch = app:*\n"), 0);
+}
+
+static void more_tenants_than_fit_are_refused(void **state)
+{
+	char text[CCS_TENANTS_MOST * 64] = "";
+
+	for (unsigned i = 0; i < CCS_TENANTS_MOST; i++)
+		sprintf(text + strlen(text), "[tenant t%u]\nmatch=uid:%u\n", i, i);
+	assert_int_equal(read_text(text), 0);
+	assert_int_equal(t.n, CCS_TENANTS_MOST);
+	strcat(text, "[tenant x]\nmatch=uid:9999\n");
+	assert_int_equal(read_text(text), 1);
+	assert_non_null(strstr(said, "more than 64 tenants"));
+}
+
+static void a_process_belongs_to_the_first_kind_that_matches(void **state)
+{
+	char name[17] = "", text[256];
+
+	prctl(PR_GET_NAME, name);
+	snprintf(text, sizeof(text), "[tenant a]\nmatch = app:%.6s*\n[tenant u]\nmatch = uid:12345\n", name);
+	assert_int_equal(read_text(text), 0);
+	assert_int_equal(ccs_tenants_of(&t, getpid(), 1), 0);
+	assert_int_equal(ccs_tenants_of(&t, getpid(), 12345), 1);
+	assert_int_equal(read_text("[tenant c]\nmatch = cgroup:/*\n[tenant u]\nmatch = uid:12345\n"), 0);
+	assert_int_equal(ccs_tenants_of(&t, getpid(), 12345), 0);
+	assert_int_equal(ccs_tenants_of(&t, 0, 12345), 1); /* a process that the reader does not see */
+	assert_int_equal(ccs_tenants_of(&t, 0, 1), -1);
+	assert_int_equal(read_text("[tenant j]\nmatch = job:1\n"), 0);
+	assert_int_equal(ccs_tenants_of(&t, getpid(), 1), -1);
+}
+
+static void a_job_is_the_same_tenant_on_all_hosts(void **state)
+{
+	assert_int_equal(read_text("[tenant a]\nmatch = job:4711\n[tenant b]\nmatch = uid:1\n"), 0);
+	assert_true(ccs_tenant_identity(&t.tenant[0], "x") == ccs_tenant_identity(&t.tenant[0], "y"));
+	assert_true(ccs_tenant_identity(&t.tenant[1], "x") != ccs_tenant_identity(&t.tenant[1], "y"));
+	assert_true(ccs_tenant_identity(&t.tenant[0], "x") != ccs_tenant_identity(&t.tenant[1], "x"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tenants_are_read_and_other_sections_ignored),
+		cmocka_unit_test(mistakes_are_reported_with_their_line),
+		cmocka_unit_test(more_tenants_than_fit_are_refused),
+		cmocka_unit_test(a_process_belongs_to_the_first_kind_that_matches),
+		cmocka_unit_test(a_job_is_the_same_tenant_on_all_hosts),
+	};
+
+	return cmocka_run_group_tests_name("tenant", tests, NULL, NULL);
+}

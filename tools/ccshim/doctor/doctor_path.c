@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Verdicts on missing paths, on waits for credits, on control by the NIC, and on unknown counters. */
+#include "doctor.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A network with this number of CNPs a second, or more, is congested. */
+#define CNPS_MANY 100.0
+/* Ticks of waits in a second. A tick takes a few ns: WAITS_MANY is about 1 % of the time. */
+#define WAITS_MANY 1e6
+#define WAITS_SOME 1e4
+
+/* PAUSE frames that reach the port or, if it is a bond's, one of the members. */
+static double pauses_received(const struct doctor_pair *p)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < p->d->after.ports; i++) {
+		const struct doctor_port *is = &p->d->after.port[i];
+		struct doctor_pair of;
+
+		if (is->port == p->is->port && strcmp(is->device, p->is->device) == 0 &&
+		    doctor_make_pair(&of, p->d, is))
+			for (int prio = DOCTOR_NO_PRIORITY; prio < NIC_PRIORITIES; prio++)
+				sum += doctor_gather(NULL, &of, DOCTOR_BIT(DOCTOR_RX_PAUSE), prio);
+	}
+	return sum;
+}
+
+bool doctor_judge_path(const struct doctor_pair *p)
+{
+	const uint64_t answers = DOCTOR_BIT(DOCTOR_RECEIVED) | DOCTOR_BIT(DOCTOR_NAK) | DOCTOR_BIT(DOCTOR_RNR) |
+				 DOCTOR_BIT(DOCTOR_CNP_HANDLED) | DOCTOR_BIT(DOCTOR_CNP_IGNORED);
+	struct doctor_finding f = doctor_finding_at(p, "no-path", DOCTOR_PROBLEM);
+	const double failed = doctor_gather(&f, p, DOCTOR_BIT(DOCTOR_FAILED), DOCTOR_NO_PRIORITY);
+	const double resent = doctor_gather(&f, p, DOCTOR_BIT(DOCTOR_RESENT), DOCTOR_NO_PRIORITY);
+	const double sent = doctor_gather(&f, p, DOCTOR_BIT(DOCTOR_SENT), DOCTOR_NO_PRIORITY);
+
+	if (!(failed > 0 || (resent > 0 && sent > 0)) ||
+	    !doctor_has(p->is, DOCTOR_BIT(DOCTOR_RECEIVED), DOCTOR_NO_PRIORITY) ||
+	    doctor_gather(NULL, p, answers, DOCTOR_NO_PRIORITY) > 0 || pauses_received(p) > 0)
+		return false;
+	doctor_add_figure(&f, true, 0, "RDMA packets received");
+	snprintf(f.text, sizeof(f.text), "No path to the peers: this host sends data again and %s, and receives no "
+		 "RDMA packet at all. This is not congestion: no NAK, CNP or PAUSE frame arrives.",
+		 failed > 0 ? "all retries are in vain" : "each request times out");
+	f.remedy = "At both ends check the GID index and its RoCE version (v1 or v2: ibv_devinfo -v), the VLAN, the "
+		   "MTU of the whole path (ping -M do -s 4172 PEER), and that firewalls let UDP port 4791 pass. "
+		   "Check that the peers' programs still run. On InfiniBand check LID, P_Key and the subnet "
+		   "manager. Try ibv_rc_pingpong -g INDEX.";
+	doctor_report(p->d, &f);
+	return true;
+}
+
+/* -- notes ------------------------------------------------------------------------------------- */
+
+/* Data waits for credits. Drivers that count PAUSE frames count them as well, and exactly. */
+static void judge_waits(const struct doctor_pair *p)
+{
+	struct doctor_finding f = doctor_finding_at(p, "congestion", DOCTOR_PROBLEM);
+	const double ticks = doctor_gather(&f, p, DOCTOR_BIT(DOCTOR_WAITED), DOCTOR_NO_PRIORITY) / p->d->interval_s;
+
+	for (int prio = DOCTOR_NO_PRIORITY; prio < NIC_PRIORITIES; prio++)
+		if (doctor_has(p->is, DOCTOR_BIT(DOCTOR_RX_PAUSE), prio))
+			return;
+	if (ticks < WAITS_SOME)
+		return;
+	if (ticks < WAITS_MANY)
+		f.severity = DOCTOR_NOTE;
+	snprintf(f.text, sizeof(f.text), "The network is congested: this port has data to send and waits, since the "
+		 "switch gives no credits.");
+	f.remedy = "Find the slow port: on the path, follow the ports that wait (perfquery, ibdiagnet) to one that does "
+		   "not. If it leads to a host, several senders share it, or the host is slow. Control the senders: "
+		   "ccshim run.";
+	doctor_report(p->d, &f);
+}
+
+static void judge_control(const struct doctor_pair *p)
+{
+	struct doctor_finding f = doctor_finding_at(p, "controlled", DOCTOR_NOTE);
+	const double handled = doctor_gather(&f, p, DOCTOR_BIT(DOCTOR_CNP_HANDLED), DOCTOR_NO_PRIORITY);
+
+	if (handled < CNPS_MANY * p->d->interval_s ||
+	    doctor_gather(NULL, p, DOCTOR_BIT(DOCTOR_CNP_IGNORED), DOCTOR_NO_PRIORITY) >= handled)
+		return;
+	snprintf(f.text, sizeof(f.text), "The network is congested, and controlled: %.0f CNPs arrive in a second, and "
+		 "the NIC slows down.", handled / p->d->interval_s);
+	f.remedy = "Nothing is wrong, if the rates are as expected. If not, several senders share a port, or it is slow: "
+		   "compare link speeds, and let fewer hosts send to one at the same time.";
+	doctor_report(p->d, &f);
+}
+
+/* Add the counters of a source: the increased counters come first. */
+static void add_unknown(struct doctor_finding *f, const struct doctor_pair *p, enum doctor_source source)
+{
+	for (unsigned pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < p->is->counters; i++) {
+			const struct doctor_counter *c = &p->is->counter[i];
+			const double n = doctor_increase(p, c);
+
+			if (c->source == source && (n > 0) == (pass == 0))
+				doctor_add_figure(f, true, n, "%s", c->name);
+		}
+}
+
+/* "Nothing found" would be false on a port without known counters. */
+static void judge_unknown(const struct doctor_pair *p)
+{
+	static const char *const places[DOCTOR_SOURCES] = {
+		[DOCTOR_HW] = "in hw_counters", [DOCTOR_PORT] = "in counters", [DOCTOR_ETHTOOL] = "of ethtool -S"
+	};
+	struct doctor_finding f = doctor_finding_at(p, "unknown-counters", DOCTOR_NOTE);
+	size_t seen[DOCTOR_SOURCES] = { 0 }, known[DOCTOR_SOURCES] = { 0 }, at = 0;
+	char list[96] = "";
+
+	for (size_t i = 0; i < p->is->counters; i++) {
+		seen[p->is->counter[i].source]++;
+		known[p->is->counter[i].source] += p->is->counter[i].means != DOCTOR_UNKNOWN;
+	}
+	for (enum doctor_source s = 0; s < DOCTOR_SOURCES; s++) {
+		if (!places[s] || !seen[s] || known[s] || (s == DOCTOR_ETHTOOL && p->is->is_software))
+			continue;
+		at += (size_t)snprintf(list + at, sizeof(list) - at, "%s%zu %s", *list ? ", " : "", seen[s], places[s]);
+		add_unknown(&f, p, s);
+	}
+	if (*list)
+		snprintf(f.text, sizeof(f.text), "Not judged: ccshim knows none of the driver's counters (driver %s: %s). "
+			 "They were seen as listed.", *p->is->driver ? p->is->driver : "unknown", list);
+	else if (!p->is->is_member && !seen[DOCTOR_HW] && !seen[DOCTOR_PORT] && !seen[DOCTOR_ETHTOOL])
+		snprintf(f.text, sizeof(f.text), "Not judged: the driver (%s) shows no counters of this port.",
+			 *p->is->driver ? p->is->driver : "unknown");
+	else
+		return;
+	f.remedy = "The driver's documentation explains its counters. ccshim-doctor(1) lists the drivers whose counters "
+		   "it knows.";
+	doctor_report(p->d, &f);
+}
+
+void doctor_judge_notes(const struct doctor_pair *p)
+{
+	judge_waits(p);
+	judge_control(p);
+	judge_unknown(p);
+}

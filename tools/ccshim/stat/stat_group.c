@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Leaves queue pairs out of a snapshot, and sums others up. */
+#include "stat.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/suggest.h"
+#include "tools/ccshim/shared/ccshim.h"
+
+#define SEVERAL "several"
+
+const char *const stat_bys[STAT_BYS] = {
+	[STAT_BY_QP] = "qp", [STAT_BY_PROCESS] = "process", [STAT_BY_PEER] = "peer", [STAT_BY_JOB] = "job",
+	[STAT_BY_HOST] = "host",
+};
+
+bool stat_parse_by(const char *cmd, const char *text, enum stat_by *by)
+{
+	struct ccs_suggestion near = ccs_suggest_for(text);
+	char hint[96];
+
+	for (*by = 0; *by < STAT_BYS; (*by)++) {
+		if (strcmp(stat_bys[*by], text) == 0)
+			return true;
+		ccs_suggest_offer(&near, stat_bys[*by]);
+	}
+	tool_error(cmd, "--by: '%s' is no kind of sum%s", text, near.best
+		   ? ccs_suggest_hint(&near, hint, sizeof(hint)) : "; give qp, process, peer, job or host");
+	return false;
+}
+
+void stat_keep(struct stat_snapshot *s, stat_test *test, const void *arg)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		struct stat_process *p = &s->process[i];
+		size_t kept = 0;
+
+		for (size_t k = 0; k < p->count; k++)
+			if (test(s, p, &p->qp[k], arg))
+				p->qp[kept++] = p->qp[k];
+		p->count = kept;
+	}
+}
+
+bool stat_is_busy(const struct stat_snapshot *s, const struct stat_process *p, const struct stat_qp *qp,
+		  const void *arg)
+{
+	(void)p, (void)arg;
+	return s->since_s > 0 ? stat_limit_of(&qp->q, s->since_s) != STAT_IDLE
+		: qp->q.bytes || qp->q.inflight || qp->q.queued;
+}
+
+/* -- sums -------------------------------------------------------------------------------------- */
+
+static bool is_of_group(const struct stat_process *group, const struct stat_process *p,
+			const struct stat_qp *qp, enum stat_by by)
+{
+	switch (by) {
+	case STAT_BY_PEER: return memcmp(group->qp->q.peer_gid, qp->q.peer_gid, sizeof(qp->q.peer_gid)) == 0;
+	case STAT_BY_JOB: return strcmp(group->h.job, p->h.job) == 0;
+	case STAT_BY_HOST: return true;
+	default: return group->h.pid == p->h.pid && group->h.pid_namespace == p->h.pid_namespace;
+	}
+}
+
+static void join_text(char *to, const char *text)
+{
+	if (strcmp(to, text) != 0)
+		strcpy(to, SEVERAL);
+}
+
+/* What is wrong with some of them only is not wrong with their sum. */
+static void join_fault(char *to, const char *text)
+{
+	if (strcmp(to, text) != 0)
+		*to = '\0';
+}
+
+/* Numbers of bytes, events and requests and rates are added. Ratios, segments, base RTTs and the time
+ * at the gate are those of the queue pair with the largest. */
+static bool is_added(const struct ccs_stats_field *f)
+{
+	return (f->unit == CCS_FIELD_COUNT || f->unit == CCS_FIELD_RATE) &&
+	       f->offset != offsetof(struct ccs_stats_qp, segment);
+}
+
+static void add_fields(struct ccs_stats_qp *to, const struct ccs_stats_qp *q)
+{
+	struct ccs_stats_qp from = *q;
+
+	for (size_t i = 0; i < ccs_stats_field_count; i++) {
+		const struct ccs_stats_field *f = &ccs_stats_fields[i];
+		uint64_t *sum = ccs_stats_field_at(to, f);
+
+		if (is_added(f))
+			*sum += *ccs_stats_field_at(&from, f);
+		else if (ccs_stats_field_json(&from, f) > ccs_stats_field_json(to, f))
+			*sum = *ccs_stats_field_at(&from, f);
+	}
+}
+
+static void add_rtts(struct ccs_stats_rtt *to, const struct ccs_stats_rtt *rtt)
+{
+	for (unsigned i = 0; i < CCS_STATS_RTT_BUCKETS; i++)
+		to->bucket[i] += rtt->bucket[i];
+	to->count += rtt->count;
+	to->sum_ns += rtt->sum_ns;
+	to->min_ns = to->max_ns = 0;
+}
+
+static void join_qp(struct stat_qp *to, const struct stat_qp *qp)
+{
+	struct ccs_stats_qp *q = &to->q;
+
+	add_fields(q, &qp->q);
+	add_rtts(&to->rtt, &qp->rtt);
+	join_text(q->device, qp->q.device);
+	join_text(q->cc, qp->q.cc);
+	join_text(q->variant, qp->q.variant);
+	join_text(q->feedback, qp->q.feedback);
+	join_fault(q->control, qp->q.control);
+	join_fault(q->uncontrolled, qp->q.uncontrolled);
+	if (memcmp(q->peer_gid, qp->q.peer_gid, sizeof(q->peer_gid)) != 0)
+		memset(q->peer_gid, 0, sizeof(q->peer_gid));
+	q->enforced |= qp->q.enforced;
+	q->nhops = 0;
+	to->sums++;
+}
+
+static void join_process(struct ccs_stats_header *to, const struct ccs_stats_header *h)
+{
+	if (to->pid == h->pid && to->pid_namespace == h->pid_namespace)
+		return;
+	to->pid = 0;
+	join_text(to->program, h->program);
+	join_text(to->job, h->job);
+	join_text(to->cc, h->cc);
+	join_text(to->mode, h->mode);
+	memset(&to->gone, 0, sizeof(to->gone));
+	memset(to->uncontrolled, 0, sizeof(to->uncontrolled));
+	*to->task = *to->rank = *to->container = *to->missing_feedback = '\0';
+}
+
+static bool start_group(struct stat_process *group, const struct stat_process *p, const struct stat_qp *qp)
+{
+	*group = *p;
+	group->qp = malloc(sizeof(*group->qp));
+	group->count = !!group->qp;
+	if (!group->qp)
+		return false;
+	*group->qp = *qp;
+	group->qp->sums = 1;
+	group->qp->q.lqpn = group->qp->q.peer_qpn = 0;
+	return true;
+}
+
+int stat_group(struct stat_snapshot *s, enum stat_by by)
+{
+	struct stat_snapshot groups = *s;
+	size_t most = 0, g;
+
+	if (by == STAT_BY_QP)
+		return 0;
+	for (size_t i = 0; i < s->count; i++)
+		most += s->process[i].count;
+	groups.process = calloc(most + 1, sizeof(*groups.process));
+	groups.count = 0;
+	groups.by = by;
+	for (size_t i = 0; groups.process && i < s->count; i++)
+		for (size_t k = 0; k < s->process[i].count; k++) {
+			const struct stat_process *p = &s->process[i];
+
+			for (g = 0; g < groups.count; g++)
+				if (is_of_group(&groups.process[g], p, &p->qp[k], by))
+					break;
+			if (g < groups.count) {
+				join_qp(groups.process[g].qp, &p->qp[k]);
+				join_process(&groups.process[g].h, &p->h);
+			} else if (start_group(&groups.process[g], p, &p->qp[k])) {
+				groups.count++;
+			}
+		}
+	if (!groups.process)
+		return -1;
+	stat_free(s);
+	*s = groups;
+	return 0;
+}
