@@ -21,7 +21,7 @@ struct raised {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct raised *_Atomic list;
+static struct raised *list;
 
 static void free_raised(struct raised *r)
 {
@@ -96,8 +96,7 @@ static struct raised *pop(const struct ibv_qp *qp)
 
 bool ccs_async_translate(struct ibv_async_event *event)
 {
-	const bool ours = event->event_type == IBV_EVENT_QP_LAST_WQE_REACHED && list;
-	struct raised *r = ours ? pop(event->element.qp) : NULL;
+	struct raised *r = event->event_type == IBV_EVENT_QP_LAST_WQE_REACHED ? pop(event->element.qp) : NULL;
 	bool wanted = true;
 
 	if (!r)
