@@ -17,7 +17,7 @@
 struct impairment {
 	struct ccs_impair conf;
 	const char *items;               /* from which conf is; NULL: not connected yet */
-	unsigned nth;                    /* connection of the process; 0: not connected */
+	unsigned nth;                    /* connection of the process; 0: not connected, or not impaired */
 	uint64_t since_ns, first;        /* time of that, and the number of its first WR */
 	uint32_t done;                   /* bit i: rule i, which happens once, has happened */
 	bool failed;
@@ -26,7 +26,6 @@ struct impairment {
 	uint64_t due_ns[];               /* by entry of the queue: when the WR may leave */
 };
 
-static atomic_uint connections;
 static atomic_bool port_down;            /* for all impaired QPs */
 
 /* vendor_err as ConnectX adapters report it. Others have no code, or one that is not known. */
@@ -216,17 +215,27 @@ static void set_impaired(struct qp *qp, bool impaired)
 	qp->special |= impaired;
 }
 
-void ccs_impair_connect(struct qp *qp, uint64_t now_ns)
+static bool is_wanted(const struct qp *qp)
+{
+	const struct ccs_options *o = &qp->policy->options;
+
+	return qp->failure.impair && *o->impair && o->mode == CCS_MODE_ENFORCE;
+}
+
+/* Begin with the items of its policy. */
+static void begin(struct qp *qp, uint64_t now_ns)
 {
 	struct impairment *im = qp->failure.impair;
 	const struct ccs_address peer = ccs_address_of(qp->peer.gid);
 	char err[8];
 
-	im->nth = 1 + atomic_fetch_add(&connections, 1);
+	im->nth = qp->failure.connection;
 	im->since_ns = now_ns;
 	im->first = qp->flow.wr_head;
 	im->done = 0;
 	im->items = qp->policy->options.impair;
+	im->last_due_ns = 0;
+	memset(im->due_ns, 0, (qp->flow.queue.wr_mask + 1ull) * sizeof(*im->due_ns));
 	ccs_impair_parse(im->items, ccs_address_is_unicast(&peer) ? &peer : NULL, im->nth,
 			 &im->conf, err, sizeof(err));
 	set_impaired(qp, im->conf.delay_us > 0 || im->conf.jitter_us > 0 || im->conf.rules);
@@ -234,27 +243,43 @@ void ccs_impair_connect(struct qp *qp, uint64_t now_ns)
 		qp->scheduled = true; /* so that the next pump sets the timer */
 }
 
+void ccs_impair_connect(struct qp *qp, uint64_t now_ns)
+{
+	static atomic_uint connections;
+
+	qp->failure.connection = 1 + atomic_fetch_add(&connections, 1);
+	if (is_wanted(qp))
+		begin(qp, now_ns);
+}
+
 void ccs_impair_reset(struct qp *qp)
 {
-	qp->failure.impair->nth = 0;
-	qp->failure.impair->failed = false;
-	qp->failure.impair->status = 0;
+	struct impairment *im = qp->failure.impair;
+
+	if (!im)
+		return;
+	im->nth = 0;
+	im->failed = false;
+	im->status = 0;
+	im->items = NULL;
+	set_impaired(qp, is_wanted(qp));
 }
 
 void ccs_impair_configure(struct qp *qp)
 {
 	const struct ccs_options *o = &qp->policy->options;
-	const bool wanted = *o->impair && o->mode == CCS_MODE_ENFORCE;
 	struct impairment *im = qp->failure.impair;
 
-	if (wanted && !im)
+	if (!im && *o->impair && o->mode == CCS_MODE_ENFORCE) {
 		im = calloc(1, sizeof(*im) + (qp->flow.queue.wr_mask + 1ull) * sizeof(*im->due_ns));
-	if (wanted && !im)
-		ccs_log_once(CCS_LOG_WARN, "no memory to impair a queue pair: it is not impaired");
-	qp->failure.impair = im;
-	if (wanted && im && im->items && strcmp(im->items, o->impair) == 0)
-		return; /* another option has changed */
-	set_impaired(qp, wanted && im);
+		if (!im)
+			ccs_log_once(CCS_LOG_WARN, "no memory to impair a queue pair: it is not impaired");
+		qp->failure.impair = im;
+	}
+	if (!im || (is_wanted(qp) && im->items && strcmp(im->items, o->impair) == 0))
+		return; /* or another option has changed */
+	im->items = NULL;
+	set_impaired(qp, is_wanted(qp));
 	if (qp->impaired && qp->state == IBV_QPS_RTS)
-		ccs_impair_connect(qp, ccs_now_ns());
+		begin(qp, ccs_now_ns());
 }

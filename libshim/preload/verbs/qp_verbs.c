@@ -41,8 +41,7 @@ static void enter_state(struct qp *qp, const struct ibv_qp_attr *attr)
 		qp->peer.subject = (struct ccs_match_subject){ 0 };
 		ccs_qp_end_broken(qp);
 		ccs_flow_reset(&qp->flow);
-		if (qp->impaired)
-			ccs_impair_reset(qp);
+		ccs_impair_reset(qp);
 		break;
 	case IBV_QPS_RTS:
 		if (qp->flow.state == CCS_FLOW_SQD) {
@@ -51,7 +50,7 @@ static void enter_state(struct qp *qp, const struct ibv_qp_attr *attr)
 		}
 		qp->resumed |= pending; /* rxe begins the WQEs that it has when it gets the next one */
 		ccs_flow_untime(&qp->flow);
-		if (qp->impaired && first)
+		if (first)
 			ccs_impair_connect(qp, ccs_now_ns());
 		break;
 	default:
