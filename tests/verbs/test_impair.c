@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <time.h>
 
 #include "../unit/seed.h"
@@ -417,7 +418,39 @@ static void a_queue_pair_with_an_srq_raises_its_event(void **state)
 	rig_close(&r);
 }
 
-/* Connection 14; the last test, as the port stays down. */
+static atomic_bool acknowledged;
+
+static void *destroy(void *qp)
+{
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	return atomic_load(&acknowledged) ? qp : NULL;
+}
+
+/* Connection 14. The delay lets a destruction that does not wait be seen. */
+static void destruction_waits_until_the_event_is_acknowledged(void **state)
+{
+	struct ibv_async_event event;
+	struct ibv_qp *spare;
+	pthread_t thread;
+	void *in_order;
+	struct rig r;
+
+	rig_open(&r, (struct rig_conf){ 0 });
+	spare = rig_qp(&r, r.scq, r.rcq);
+	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 64, 0), 0);
+	assert_int_equal(ibv_get_async_event(r.ctx, &event), 0);
+	assert_true(event.event_type == IBV_EVENT_QP_FATAL && event.element.qp == r.a);
+	assert_int_equal(pthread_create(&thread, NULL, destroy, r.a), 0);
+	nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
+	atomic_store(&acknowledged, true);
+	ibv_ack_async_event(&event);
+	assert_int_equal(pthread_join(thread, &in_order), 0);
+	assert_non_null(in_order);
+	r.a = spare;
+	rig_close(&r);
+}
+
+/* Connection 16; the last test, as the port stays down. */
 static void requests_fail_after_the_port_is_down(void **state)
 {
 	struct ibv_wc wc;
@@ -446,7 +479,7 @@ static const struct rig_mode modes[] = {
 	{ "retry", { RULES("retry"), OPEN } },
 	{ "retry-gated", { RULES("retry"), GATED } },
 	{ "conditions", { "CCSHIM_IMPAIR=qp=2,delay=20ms,qp=4,flush:2ms,qp=6,retry:2,"
-			  "qp=9,access,qp=12,rnr:1,qp=14,port", OPEN } },
+			  "qp=9,access,qp=12,rnr:1,qp=14,fatal,qp=16,port", OPEN } },
 	{ "random", { RANDOM("7"), OPEN } },
 	{ "random-gated", { RANDOM("7"), GATED, "FAKERDMA_PROFILE=mlx5" } },
 	{ "retry-rxe", { RULES("retry"), OPEN, "FAKERDMA_PROFILE=rxe" } },
@@ -470,6 +503,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_sleeping_application_gets_the_event),
 		cmocka_unit_test(a_queue_pair_is_a_new_connection_after_a_reset),
 		cmocka_unit_test(a_queue_pair_with_an_srq_raises_its_event),
+		cmocka_unit_test(destruction_waits_until_the_event_is_acknowledged),
 		cmocka_unit_test(requests_fail_after_the_port_is_down),
 	};
 	const bool has_conditions = argc > 1 && strcmp(argv[1], "conditions") == 0;
