@@ -450,7 +450,32 @@ static void destruction_waits_until_the_event_is_acknowledged(void **state)
 	rig_close(&r);
 }
 
-/* Connection 16; the last test, as the port stays down. */
+/* Connection 16. The device holds them until the queue pair is being destroyed. */
+static void delayed_requests_are_sent_before_a_queue_pair_is_destroyed(void **state)
+{
+	unsigned spins = 0;
+	struct ibv_qp *spare;
+	pthread_t thread;
+	struct rig r;
+
+	rig_open(&r, (struct rig_conf){ 0 });
+	spare = rig_qp(&r, r.scq, r.rcq);
+	fake_hold(true);
+	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 16384, 0), 0);
+	assert_int_equal(fake_pending(), 0);
+	assert_int_equal(pthread_create(&thread, NULL, destroy, r.a), 0);
+	while (!fake_pending() && rig_keep_waiting(&spins))
+		;
+	nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
+	fake_step(1);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	fake_hold(false);
+	assert_memory_equal(r.src, r.dst, 16384);
+	r.a = spare;
+	rig_close(&r);
+}
+
+/* Connection 18; the last test, as the port stays down. */
 static void requests_fail_after_the_port_is_down(void **state)
 {
 	struct ibv_wc wc;
@@ -479,7 +504,7 @@ static const struct rig_mode modes[] = {
 	{ "retry", { RULES("retry"), OPEN } },
 	{ "retry-gated", { RULES("retry"), GATED } },
 	{ "conditions", { "CCSHIM_IMPAIR=qp=2,delay=20ms,qp=4,flush:2ms,qp=6,retry:2,"
-			  "qp=9,access,qp=12,rnr:1,qp=14,fatal,qp=16,port", OPEN } },
+			  "qp=9,access,qp=12,rnr:1,qp=14,fatal,qp=16,delay=1000s,qp=18,port", "CCSHIM_LINGER=10s", OPEN } },
 	{ "random", { RANDOM("7"), OPEN } },
 	{ "random-gated", { RANDOM("7"), GATED, "FAKERDMA_PROFILE=mlx5" } },
 	{ "retry-rxe", { RULES("retry"), OPEN, "FAKERDMA_PROFILE=rxe" } },
@@ -504,6 +529,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_queue_pair_is_a_new_connection_after_a_reset),
 		cmocka_unit_test(a_queue_pair_with_an_srq_raises_its_event),
 		cmocka_unit_test(destruction_waits_until_the_event_is_acknowledged),
+		cmocka_unit_test(delayed_requests_are_sent_before_a_queue_pair_is_destroyed),
 		cmocka_unit_test(requests_fail_after_the_port_is_down),
 	};
 	const bool has_conditions = argc > 1 && strcmp(argv[1], "conditions") == 0;
