@@ -475,7 +475,20 @@ static void delayed_requests_are_sent_before_a_queue_pair_is_destroyed(void **st
 	rig_close(&r);
 }
 
-/* Connection 18; the last test, as the port stays down. */
+/* Connection 18. The failure before it waits for the request. */
+static void a_queue_pair_fails_at_its_time_while_a_request_is_delayed(void **state)
+{
+	struct rig r;
+
+	rig_open(&r, (struct rig_conf){ 0 });
+	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 64, 0), 0);
+	note_completions(&r, "send", r.scq, 1);
+	rig_close(&r);
+	assert_string_equal(seen, "send: 1 status 5 vendor_err 0xf9 of a\n");
+	seen[0] = '\0';
+}
+
+/* Connection 20; the last test, as the port stays down. */
 static void requests_fail_after_the_port_is_down(void **state)
 {
 	struct ibv_wc wc;
@@ -504,7 +517,7 @@ static const struct rig_mode modes[] = {
 	{ "retry", { RULES("retry"), OPEN } },
 	{ "retry-gated", { RULES("retry"), GATED } },
 	{ "conditions", { "CCSHIM_IMPAIR=qp=2,delay=20ms,qp=4,flush:2ms,qp=6,retry:2,"
-			  "qp=9,access,qp=12,rnr:1,qp=14,fatal,qp=16,delay=1000s,qp=18,port", "CCSHIM_LINGER=10s", OPEN } },
+			  "qp=9,access,qp=12,rnr:1,qp=14,fatal,qp=16,delay=1000s,qp=18,delay=1000s,retry:0s,flush:2ms,qp=20,delay=0,port", "CCSHIM_LINGER=10s", OPEN } },
 	{ "random", { RANDOM("7"), OPEN } },
 	{ "random-gated", { RANDOM("7"), GATED, "FAKERDMA_PROFILE=mlx5" } },
 	{ "retry-rxe", { RULES("retry"), OPEN, "FAKERDMA_PROFILE=rxe" } },
@@ -530,6 +543,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_queue_pair_with_an_srq_raises_its_event),
 		cmocka_unit_test(destruction_waits_until_the_event_is_acknowledged),
 		cmocka_unit_test(delayed_requests_are_sent_before_a_queue_pair_is_destroyed),
+		cmocka_unit_test(a_queue_pair_fails_at_its_time_while_a_request_is_delayed),
 		cmocka_unit_test(requests_fail_after_the_port_is_down),
 	};
 	const bool has_conditions = argc > 1 && strcmp(argv[1], "conditions") == 0;

@@ -64,20 +64,28 @@ static bool needs_request(const struct ccs_impair_rule *r)
 	return r->when != CCS_IMPAIR_TIME || r->kind < CCS_IMPAIR_FLUSH;
 }
 
+/* When the next WR may leave. */
+static uint64_t release_ns(const struct qp *qp)
+{
+	return qp->failure.impair->due_ns[qp->flow.wr_next & qp->flow.queue.wr_mask];
+}
+
 static bool is_due(const struct qp *qp, unsigned i, uint64_t now_ns)
 {
 	const struct impairment *im = qp->failure.impair;
 	const struct ccs_impair_rule *r = &im->conf.rule[i];
 	const uint64_t n = qp->flow.wr_next - im->first;
 
-	if ((im->done & 1u << i) || (needs_request(r) && !ccs_flow_waiting(&qp->flow)))
+	if (im->done & 1u << i)
+		return false;
+	if (needs_request(r) && (!ccs_flow_waiting(&qp->flow) || release_ns(qp) > now_ns))
 		return false;
 	if (r->when == CCS_IMPAIR_TIME)
 		return now_ns >= im->since_ns + ns(r->value);
 	return r->when == CCS_IMPAIR_CHANCE ? draw(im, n, 1 + i) < r->value : (double)n == r->value;
 }
 
-/* The rule that is due at the next WR, or if no WR waits, without it; or -1. */
+/* The first rule that is due: at the next WR, if that may leave, or without one; or -1. */
 static int due_rule(const struct qp *qp, uint64_t now_ns)
 {
 	for (unsigned i = 0; i < qp->failure.impair->conf.rules && !qp->flow.next_offset; i++)
@@ -108,12 +116,6 @@ void ccs_impair_accept(struct qp *qp, uint64_t number)
 	if (due_ns > im->last_due_ns)
 		im->last_due_ns = due_ns; /* in order */
 	im->due_ns[number & qp->flow.queue.wr_mask] = im->last_due_ns;
-}
-
-/* When the next WR may leave. */
-static uint64_t release_ns(const struct qp *qp)
-{
-	return qp->failure.impair->due_ns[qp->flow.wr_next & qp->flow.queue.wr_mask];
 }
 
 const struct ccs_seg *ccs_impair_next(struct qp *qp, uint64_t *now_ns)
@@ -150,7 +152,7 @@ bool ccs_impair_fail(struct qp *qp, uint64_t now_ns)
 	const struct ccs_impair_rule *r = i < 0 ? NULL : &im->conf.rule[i];
 	const struct ccs_saved saved = ccs_save();
 
-	if (r && (!needs_request(r) || release_ns(qp) <= now_ns)) {
+	if (r) {
 		im->done |= (r->when != CCS_IMPAIR_CHANCE || r->kind == CCS_IMPAIR_PORT) << i;
 		if (r->kind != CCS_IMPAIR_PORT)
 			move_to_error(qp, r->kind);
@@ -188,7 +190,7 @@ uint64_t ccs_impair_due(struct qp *qp, uint64_t now_ns, uint64_t flow_due, uint6
 		return due;
 	i = due_rule(qp, now_ns);
 	event = next_event_ns(im);
-	if (waits && release_ns(qp) > now_ns && (i < 0 || needs_request(&im->conf.rule[i])))
+	if (waits && release_ns(qp) > now_ns && i < 0)
 		due = release_ns(qp);
 	else if (has_lost_port(qp) || i >= 0)
 		return next_poll; /* the WQEs in flight must complete before */
