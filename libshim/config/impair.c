@@ -31,8 +31,12 @@ static int refuse_name(const struct parser *p, const char *name)
 	struct ccs_suggestion near = ccs_suggest_for(name);
 	char hint[96];
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (strcmp(names[i], name) == 0)
+			return ccs_refuse(p->err, p->errlen, "the value of %s follows '%c'", name,
+					  i < CCS_IMPAIR_COUNT ? ':' : '=');
 		ccs_suggest_offer(&near, names[i]);
+	}
 	return ccs_refuse(p->err, p->errlen, "there is no condition or failure '%s'%s", name, near.best
 			  ? ccs_suggest_hint(&near, hint, sizeof(hint)) : "; see ccshim-impair(1)");
 }

@@ -21,6 +21,11 @@ load tools.bash
 	done <<-'E'
 		|no condition and no failure
 		--peer 10.0.0.1|no condition and no failure
+		--seed 2|no condition and no failure
+		--seed 2 --seed 2 --rnr 1|was given before
+		--fail delay:1|the value of delay follows '='
+		--fail delay|the value of delay follows '='
+		--fail retry=1|the value of retry follows ':'
 		--retry x|'x' is not a number of requests
 		--retry 1.5|'1.5' is not a number of requests
 		--retry 0.0|'0.0' is not a number of requests
@@ -39,4 +44,11 @@ load tools.bash
 		--rnr 1 -m off|requires mode=enforce
 		--rate 1q|'1q' is not a rate
 	E
+}
+
+@test "items that are too long are refused, not shortened" {
+	local long=()
+	for _ in {1..14}; do long+=(--operation 1e-10); done
+	refused $ccshim impair "${long[@]}" --access 1e-10 --invalid 1.0000e-100 touch ran
+	said "longer than 255 bytes"
 }

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <time.h>
 
 #include "../unit/seed.h"
@@ -371,7 +372,123 @@ static void a_sleeping_application_gets_the_event(void **state)
 	rig_close(&r);
 }
 
-/* Connection 8; the last test, as the port stays down. */
+/* Connection 8 is not selected, 9 is. */
+static void a_queue_pair_is_a_new_connection_after_a_reset(void **state)
+{
+	struct rig r;
+
+	rig_open(&r, (struct rig_conf){ 0 });
+	assert_true(transfer_s(&r, 1) > 0);
+	assert_int_equal(rig_state(r.a, IBV_QPS_RESET), 0);
+	rig_to_rts(&r, r.a, r.b->qp_num);
+	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 64, 0), 0);
+	note_completions(&r, "send", r.scq, 1);
+	rig_close(&r);
+	assert_string_equal(seen, "send: 1 status 10 vendor_err 0x88 of a\n");
+	seen[0] = '\0';
+}
+
+/* Connection 12, with a shared receive queue, whose receives stay in it. */
+static void a_queue_pair_with_an_srq_raises_its_event(void **state)
+{
+	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = 8, .max_sge = 1 } };
+	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC, .cap = { 16, 1, 1, 1, 0 } };
+	struct ibv_qp *first;
+	struct rig r;
+
+	rig_open(&r, (struct rig_conf){ 0 });
+	first = r.a;
+	attr.send_cq = r.scq;
+	attr.recv_cq = r.rcq;
+	attr.srq = ibv_create_srq(r.pd, &srq_attr);
+	r.a = attr.srq ? ibv_create_qp(r.pd, &attr) : NULL;
+	assert_non_null(r.a);
+	rig_to_rts(&r, r.a, r.b->qp_num);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, 64, 0), 0);
+	note_completions(&r, "send", r.scq, 2);
+	rig_poll_nothing(r.rcq);
+	note_events(&r);
+	assert_string_equal(seen, "send: 1 status 13 vendor_err 0x87 of a\nsend: 2 status 5 vendor_err 0xf9 of a\n"
+				  "event 16 of a\n");
+	seen[0] = '\0';
+	assert_int_equal(ibv_destroy_qp(r.a), 0);
+	assert_int_equal(ibv_destroy_srq(attr.srq), 0);
+	r.a = first;
+	rig_close(&r);
+}
+
+static atomic_bool acknowledged;
+
+static void *destroy(void *qp)
+{
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	return atomic_load(&acknowledged) ? qp : NULL;
+}
+
+/* Connection 14. The delay lets a destruction that does not wait be seen. */
+static void destruction_waits_until_the_event_is_acknowledged(void **state)
+{
+	struct ibv_async_event event;
+	struct ibv_qp *spare;
+	pthread_t thread;
+	void *in_order;
+	struct rig r;
+
+	rig_open(&r, (struct rig_conf){ 0 });
+	spare = rig_qp(&r, r.scq, r.rcq);
+	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 64, 0), 0);
+	assert_int_equal(ibv_get_async_event(r.ctx, &event), 0);
+	assert_true(event.event_type == IBV_EVENT_QP_FATAL && event.element.qp == r.a);
+	assert_int_equal(pthread_create(&thread, NULL, destroy, r.a), 0);
+	nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
+	atomic_store(&acknowledged, true);
+	ibv_ack_async_event(&event);
+	assert_int_equal(pthread_join(thread, &in_order), 0);
+	assert_non_null(in_order);
+	r.a = spare;
+	rig_close(&r);
+}
+
+/* Connection 16. The device holds them until the queue pair is being destroyed. */
+static void delayed_requests_are_sent_before_a_queue_pair_is_destroyed(void **state)
+{
+	unsigned spins = 0;
+	struct ibv_qp *spare;
+	pthread_t thread;
+	struct rig r;
+
+	rig_open(&r, (struct rig_conf){ 0 });
+	spare = rig_qp(&r, r.scq, r.rcq);
+	fake_hold(true);
+	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 16384, 0), 0);
+	assert_int_equal(fake_pending(), 0);
+	assert_int_equal(pthread_create(&thread, NULL, destroy, r.a), 0);
+	while (!fake_pending() && rig_keep_waiting(&spins))
+		;
+	nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
+	fake_step(1);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	fake_hold(false);
+	assert_memory_equal(r.src, r.dst, 16384);
+	r.a = spare;
+	rig_close(&r);
+}
+
+/* Connection 18. The failure before it waits for the request. */
+static void a_queue_pair_fails_at_its_time_while_a_request_is_delayed(void **state)
+{
+	struct rig r;
+
+	rig_open(&r, (struct rig_conf){ 0 });
+	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 64, 0), 0);
+	note_completions(&r, "send", r.scq, 1);
+	rig_close(&r);
+	assert_string_equal(seen, "send: 1 status 5 vendor_err 0xf9 of a\n");
+	seen[0] = '\0';
+}
+
+/* Connection 20; the last test, as the port stays down. */
 static void requests_fail_after_the_port_is_down(void **state)
 {
 	struct ibv_wc wc;
@@ -400,7 +517,7 @@ static const struct rig_mode modes[] = {
 	{ "retry", { RULES("retry"), OPEN } },
 	{ "retry-gated", { RULES("retry"), GATED } },
 	{ "conditions", { "CCSHIM_IMPAIR=qp=2,delay=20ms,qp=4,flush:2ms,qp=6,retry:2,"
-			  "qp=8,port", OPEN } },
+			  "qp=9,access,qp=12,rnr:1,qp=14,fatal,qp=16,delay=1000s,qp=18,delay=1000s,retry:0s,flush:2ms,qp=20,delay=0,port", "CCSHIM_LINGER=10s", OPEN } },
 	{ "random", { RANDOM("7"), OPEN } },
 	{ "random-gated", { RANDOM("7"), GATED, "FAKERDMA_PROFILE=mlx5" } },
 	{ "retry-rxe", { RULES("retry"), OPEN, "FAKERDMA_PROFILE=rxe" } },
@@ -422,6 +539,11 @@ int main(int argc, char **argv)
 		cmocka_unit_test(requests_leave_after_the_delay),
 		cmocka_unit_test(an_idle_queue_pair_fails_at_its_time),
 		cmocka_unit_test(a_sleeping_application_gets_the_event),
+		cmocka_unit_test(a_queue_pair_is_a_new_connection_after_a_reset),
+		cmocka_unit_test(a_queue_pair_with_an_srq_raises_its_event),
+		cmocka_unit_test(destruction_waits_until_the_event_is_acknowledged),
+		cmocka_unit_test(delayed_requests_are_sent_before_a_queue_pair_is_destroyed),
+		cmocka_unit_test(a_queue_pair_fails_at_its_time_while_a_request_is_delayed),
 		cmocka_unit_test(requests_fail_after_the_port_is_down),
 	};
 	const bool has_conditions = argc > 1 && strcmp(argv[1], "conditions") == 0;

@@ -408,6 +408,53 @@ static void a_request_beyond_the_last_free_setting_is_refused(void **state)
 	close_rig(&r);
 }
 
+/* Post a write; its status must be that. */
+static void expect_status(struct rig *r, enum ibv_wc_status status)
+{
+	assert_int_equal(rig_post(r, 1, IBV_WR_RDMA_WRITE, 0, 64, IBV_SEND_SIGNALED), 0);
+	rig_poll(r->scq, 1, wc);
+	assert_int_equal(wc[0].status, status);
+}
+
+static void reconnect(struct rig *r)
+{
+	assert_int_equal(rig_state(r->a, IBV_QPS_RESET), 0);
+	rig_to_rts(r, r->a, r->b->qp_num);
+}
+
+/* The first test: r.a is connection 2 of the process, after r.b, then 3, 4 and 5. */
+static void failures_are_set_and_unset(void **state)
+{
+	struct rig r;
+
+	open_rig(&r);
+	assert_accepted(&r, "all\nimpair=delay=1us\n");
+	expect_status(&r, IBV_WC_SUCCESS);
+	assert_accepted(&r, "all\nimpair=qp=2,access\n"); /* the connection keeps its number */
+	expect_status(&r, IBV_WC_REM_ACCESS_ERR);
+	assert_accepted(&r, "all\nimpair=\n");
+	reconnect(&r);
+	expect_status(&r, IBV_WC_SUCCESS);
+	assert_accepted(&r, "all\nimpair=qp=2,access,qp=3,rnr:1\n"); /* a failure is not kept */
+	expect_status(&r, IBV_WC_SUCCESS);
+	expect_status(&r, IBV_WC_RNR_RETRY_EXC_ERR);
+	reconnect(&r);
+	assert_accepted(&r, "all\nimpair=operation:1\n");
+	expect_status(&r, IBV_WC_SUCCESS);
+	assert_accepted(&r, "all\nimpair=\n");
+	assert_accepted(&r, "all\nimpair=operation:1\n"); /* the same again */
+	expect_status(&r, IBV_WC_SUCCESS);
+	expect_status(&r, IBV_WC_REM_OP_ERR);
+	reconnect(&r);
+	assert_accepted(&r, "all\nimpair=delay=1000s\n");
+	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 64, IBV_SEND_SIGNALED), 0);
+	assert_accepted(&r, "all\nimpair=delay=1us\n"); /* the long delay ends */
+	rig_poll(r.scq, 1, wc);
+	expect_status(&r, IBV_WC_SUCCESS);
+	assert_accepted(&r, "all\nimpair=\n");
+	close_rig(&r);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct rig_mode modes[] = {
@@ -415,6 +462,7 @@ int main(int argc, char **argv)
 			     "CCSHIM_BASE_RTT=20us" } },
 	};
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(failures_are_set_and_unset),
 		cmocka_unit_test(a_mode_changes_what_the_device_sees),
 		cmocka_unit_test(a_request_applies_only_to_its_queue_pairs),
 		cmocka_unit_test(a_refused_request_changes_nothing),

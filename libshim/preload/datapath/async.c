@@ -21,7 +21,8 @@ struct raised {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct raised *_Atomic list;
+static pthread_cond_t acked = PTHREAD_COND_INITIALIZER;
+static struct raised *list;
 
 static void free_raised(struct raised *r)
 {
@@ -96,8 +97,8 @@ static struct raised *pop(const struct ibv_qp *qp)
 
 bool ccs_async_translate(struct ibv_async_event *event)
 {
-	const bool ours = event->event_type == IBV_EVENT_QP_LAST_WQE_REACHED && list;
-	struct raised *r = ours ? pop(event->element.qp) : NULL;
+	const bool may_be_ours = event->event_type == IBV_EVENT_QP_LAST_WQE_REACHED;
+	struct raised *r = may_be_ours ? pop(event->element.qp) : NULL;
 	bool wanted = true;
 
 	if (!r)
@@ -119,5 +120,21 @@ bool ccs_async_is_acked(const struct ibv_async_event *event)
 {
 	struct qp *qp = event->event_type == IBV_EVENT_QP_FATAL ? ccs_qp_find(event->element.qp) : NULL;
 
-	return qp && atomic_exchange(&qp->failure.fatal_given, false);
+	if (!qp || !atomic_load(&qp->failure.fatal_given))
+		return false;
+	pthread_mutex_lock(&lock);
+	atomic_store(&qp->failure.fatal_given, false);
+	pthread_cond_broadcast(&acked);
+	pthread_mutex_unlock(&lock);
+	return true;
+}
+
+void ccs_async_await_ack(struct qp *qp)
+{
+	if (!atomic_load(&qp->failure.fatal_given))
+		return;
+	pthread_mutex_lock(&lock);
+	while (atomic_load(&qp->failure.fatal_given))
+		pthread_cond_wait(&acked, &lock);
+	pthread_mutex_unlock(&lock);
 }

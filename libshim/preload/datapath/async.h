@@ -17,5 +17,7 @@ void ccs_async_raise(const struct qp *qp, enum ibv_event_type type);
 bool ccs_async_translate(struct ibv_async_event *event);
 /* Whether the event, which the application acknowledges, was not from its device. */
 bool ccs_async_is_acked(const struct ibv_async_event *event);
+/* Before the QP is destroyed, without locks: wait until its event is acknowledged, as a device does. */
+void ccs_async_await_ack(struct qp *qp);
 
 #endif

@@ -99,7 +99,7 @@ static void flush_wrs(struct cq *cq, struct qp *qp, uint32_t reserved)
 		if (wr->reported)
 			continue;
 		wc.wr_id = wr->id;
-		if (qp->impaired)
+		if (qp->failure.impair)
 			ccs_impair_status(qp, &wc);
 		ccs_cq_push(cq, &wc, &more, qp);
 		ccs_notify_completion(cq, wc.status);

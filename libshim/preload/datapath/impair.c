@@ -17,7 +17,7 @@
 struct impairment {
 	struct ccs_impair conf;
 	const char *items;               /* from which conf is; NULL: not connected yet */
-	unsigned nth;                    /* connection of the process; 0: not connected */
+	unsigned nth;                    /* connection of the process; 0: not connected, or not impaired */
 	uint64_t since_ns, first;        /* time of that, and the number of its first WR */
 	uint32_t done;                   /* bit i: rule i, which happens once, has happened */
 	bool failed;
@@ -26,7 +26,6 @@ struct impairment {
 	uint64_t due_ns[];               /* by entry of the queue: when the WR may leave */
 };
 
-static atomic_uint connections;
 static atomic_bool port_down;            /* for all impaired QPs */
 
 /* vendor_err as ConnectX adapters report it. Others have no code, or one that is not known. */
@@ -65,20 +64,28 @@ static bool needs_request(const struct ccs_impair_rule *r)
 	return r->when != CCS_IMPAIR_TIME || r->kind < CCS_IMPAIR_FLUSH;
 }
 
+/* When the next WR may leave. */
+static uint64_t release_ns(const struct qp *qp)
+{
+	return qp->failure.impair->due_ns[qp->flow.wr_next & qp->flow.queue.wr_mask];
+}
+
 static bool is_due(const struct qp *qp, unsigned i, uint64_t now_ns)
 {
 	const struct impairment *im = qp->failure.impair;
 	const struct ccs_impair_rule *r = &im->conf.rule[i];
 	const uint64_t n = qp->flow.wr_next - im->first;
 
-	if ((im->done & 1u << i) || (needs_request(r) && !ccs_flow_waiting(&qp->flow)))
+	if (im->done & 1u << i)
+		return false;
+	if (needs_request(r) && (!ccs_flow_waiting(&qp->flow) || release_ns(qp) > now_ns))
 		return false;
 	if (r->when == CCS_IMPAIR_TIME)
 		return now_ns >= im->since_ns + ns(r->value);
 	return r->when == CCS_IMPAIR_CHANCE ? draw(im, n, 1 + i) < r->value : (double)n == r->value;
 }
 
-/* The rule that is due at the next WR, or if no WR waits, without it; or -1. */
+/* The first rule that is due: at the next WR, if that may leave, or without one; or -1. */
 static int due_rule(const struct qp *qp, uint64_t now_ns)
 {
 	for (unsigned i = 0; i < qp->failure.impair->conf.rules && !qp->flow.next_offset; i++)
@@ -109,12 +116,6 @@ void ccs_impair_accept(struct qp *qp, uint64_t number)
 	if (due_ns > im->last_due_ns)
 		im->last_due_ns = due_ns; /* in order */
 	im->due_ns[number & qp->flow.queue.wr_mask] = im->last_due_ns;
-}
-
-/* When the next WR may leave. */
-static uint64_t release_ns(const struct qp *qp)
-{
-	return qp->failure.impair->due_ns[qp->flow.wr_next & qp->flow.queue.wr_mask];
 }
 
 const struct ccs_seg *ccs_impair_next(struct qp *qp, uint64_t *now_ns)
@@ -151,7 +152,7 @@ bool ccs_impair_fail(struct qp *qp, uint64_t now_ns)
 	const struct ccs_impair_rule *r = i < 0 ? NULL : &im->conf.rule[i];
 	const struct ccs_saved saved = ccs_save();
 
-	if (r && (!needs_request(r) || release_ns(qp) <= now_ns)) {
+	if (r) {
 		im->done |= (r->when != CCS_IMPAIR_CHANCE || r->kind == CCS_IMPAIR_PORT) << i;
 		if (r->kind != CCS_IMPAIR_PORT)
 			move_to_error(qp, r->kind);
@@ -189,7 +190,7 @@ uint64_t ccs_impair_due(struct qp *qp, uint64_t now_ns, uint64_t flow_due, uint6
 		return due;
 	i = due_rule(qp, now_ns);
 	event = next_event_ns(im);
-	if (waits && release_ns(qp) > now_ns && (i < 0 || needs_request(&im->conf.rule[i])))
+	if (waits && release_ns(qp) > now_ns && i < 0)
 		due = release_ns(qp);
 	else if (has_lost_port(qp) || i >= 0)
 		return next_poll; /* the WQEs in flight must complete before */
@@ -216,17 +217,27 @@ static void set_impaired(struct qp *qp, bool impaired)
 	qp->special |= impaired;
 }
 
-void ccs_impair_connect(struct qp *qp, uint64_t now_ns)
+static bool is_wanted(const struct qp *qp)
+{
+	const struct ccs_options *o = &qp->policy->options;
+
+	return qp->failure.impair && *o->impair && o->mode == CCS_MODE_ENFORCE;
+}
+
+/* Begin with the items of its policy. */
+static void begin(struct qp *qp, uint64_t now_ns)
 {
 	struct impairment *im = qp->failure.impair;
 	const struct ccs_address peer = ccs_address_of(qp->peer.gid);
 	char err[8];
 
-	im->nth = 1 + atomic_fetch_add(&connections, 1);
+	im->nth = qp->failure.connection;
 	im->since_ns = now_ns;
 	im->first = qp->flow.wr_head;
 	im->done = 0;
 	im->items = qp->policy->options.impair;
+	im->last_due_ns = 0;
+	memset(im->due_ns, 0, (qp->flow.queue.wr_mask + 1ull) * sizeof(*im->due_ns));
 	ccs_impair_parse(im->items, ccs_address_is_unicast(&peer) ? &peer : NULL, im->nth,
 			 &im->conf, err, sizeof(err));
 	set_impaired(qp, im->conf.delay_us > 0 || im->conf.jitter_us > 0 || im->conf.rules);
@@ -234,27 +245,43 @@ void ccs_impair_connect(struct qp *qp, uint64_t now_ns)
 		qp->scheduled = true; /* so that the next pump sets the timer */
 }
 
+void ccs_impair_connect(struct qp *qp, uint64_t now_ns)
+{
+	static atomic_uint connections;
+
+	qp->failure.connection = 1 + atomic_fetch_add(&connections, 1);
+	if (is_wanted(qp))
+		begin(qp, now_ns);
+}
+
 void ccs_impair_reset(struct qp *qp)
 {
-	qp->failure.impair->nth = 0;
-	qp->failure.impair->failed = false;
-	qp->failure.impair->status = 0;
+	struct impairment *im = qp->failure.impair;
+
+	if (!im)
+		return;
+	im->nth = 0;
+	im->failed = false;
+	im->status = 0;
+	im->items = NULL;
+	set_impaired(qp, is_wanted(qp));
 }
 
 void ccs_impair_configure(struct qp *qp)
 {
 	const struct ccs_options *o = &qp->policy->options;
-	const bool wanted = *o->impair && o->mode == CCS_MODE_ENFORCE;
 	struct impairment *im = qp->failure.impair;
 
-	if (wanted && !im)
+	if (!im && *o->impair && o->mode == CCS_MODE_ENFORCE) {
 		im = calloc(1, sizeof(*im) + (qp->flow.queue.wr_mask + 1ull) * sizeof(*im->due_ns));
-	if (wanted && !im)
-		ccs_log_once(CCS_LOG_WARN, "no memory to impair a queue pair: it is not impaired");
-	qp->failure.impair = im;
-	if (wanted && im && im->items && strcmp(im->items, o->impair) == 0)
-		return; /* another option has changed */
-	set_impaired(qp, wanted && im);
+		if (!im)
+			ccs_log_once(CCS_LOG_WARN, "no memory to impair a queue pair: it is not impaired");
+		qp->failure.impair = im;
+	}
+	if (!im || (is_wanted(qp) && im->items && strcmp(im->items, o->impair) == 0))
+		return; /* or another option has changed */
+	im->items = NULL;
+	set_impaired(qp, is_wanted(qp));
 	if (qp->impaired && qp->state == IBV_QPS_RTS)
-		ccs_impair_connect(qp, ccs_now_ns());
+		begin(qp, ccs_now_ns());
 }

@@ -12,7 +12,10 @@
 /* Apply its policy. */
 void ccs_impair_configure(struct qp *qp);
 
-/* The QP has entered RTS for the first time: times and requests count from now on. Or it was reset. */
+/*
+ * The QP has entered RTS for the first time: it is the next connection of the process, and times and
+ * requests count from now on. Or it was reset.
+ */
 void ccs_impair_connect(struct qp *qp, uint64_t now_ns);
 void ccs_impair_reset(struct qp *qp);
 

@@ -22,6 +22,8 @@ static uint64_t held_in_flight_ns(const struct qp *qp)
 {
 	const int32_t left = (int32_t)(qp->held.end - (uint32_t)qp->flow.seg_tail);
 
+	if (qp->impaired) /* all were */
+		return qp->flow.seg_tail != qp->flow.seg_head ? UINT64_MAX : 0;
 	return left > 0 ? 1000ull * qp->held.us : 0;
 }
 
@@ -42,6 +44,8 @@ static uint64_t emit_last(struct qp *qp)
 	if (rc && !ccs_emit_is_full(qp, rc, refused))
 		ccs_emit_fail(qp, rc);
 	ccs_emit_schedule(qp, &now_ns);
+	if (qp->impaired)
+		return held_in_flight_ns(qp);
 	return since_ns && since_ns < ccs_now(&now_ns) ? now_ns - since_ns : 0;
 }
 

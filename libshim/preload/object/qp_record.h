@@ -62,6 +62,7 @@ struct qp_failure {
 	bool marker_posted;              /* the newest WQE is the shim's */
 	bool listed;                     /* in cq->broken, or being destroyed */
 	atomic_bool fatal_given;         /* the application has read IBV_EVENT_QP_FATAL of async.c */
+	unsigned connection;             /* its number in the process, from 1 */
 	struct impairment *impair;       /* NULL: never impaired (datapath/impair.h) */
 };
 

@@ -10,6 +10,7 @@
 #include "preload/control/qp_feedback.h"
 #include "preload/control/traffic_class.h"
 #include "preload/cq/cq.h"
+#include "preload/datapath/async.h"
 #include "preload/datapath/drain.h"
 #include "preload/datapath/emit.h"
 #include "preload/datapath/impair.h"
@@ -41,8 +42,7 @@ static void enter_state(struct qp *qp, const struct ibv_qp_attr *attr)
 		qp->peer.subject = (struct ccs_match_subject){ 0 };
 		ccs_qp_end_broken(qp);
 		ccs_flow_reset(&qp->flow);
-		if (qp->impaired)
-			ccs_impair_reset(qp);
+		ccs_impair_reset(qp);
 		break;
 	case IBV_QPS_RTS:
 		if (qp->flow.state == CCS_FLOW_SQD) {
@@ -51,7 +51,7 @@ static void enter_state(struct qp *qp, const struct ibv_qp_attr *attr)
 		}
 		qp->resumed |= pending; /* rxe begins the WQEs that it has when it gets the next one */
 		ccs_flow_untime(&qp->flow);
-		if (qp->impaired && first)
+		if (first)
 			ccs_impair_connect(qp, ccs_now_ns());
 		break;
 	default:
@@ -145,6 +145,7 @@ static int modify_to_reset(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 	int rc;
 
 	set_dead(qp, true);
+	ccs_async_await_ack(qp);
 	ccs_purge_begin(&purge, qp->real, true);
 	ccs_qp_set_send_cq(qp, false);
 	rc = ccs_real()->ibv_modify_qp(qp->real, attr, mask);
@@ -327,6 +328,7 @@ static int destroy_qp(struct qp *qp)
 	}
 	ccs_linger(qp);
 	set_dead(qp, true);
+	ccs_async_await_ack(qp);
 	ccs_purge_begin(&purge, qp->real, false);
 	ccs_parent_domain_set_pd(qp, false);
 	ccs_qp_set_send_cq(qp, false);

@@ -29,7 +29,7 @@ static const struct option options[] = {
 };
 
 struct items {
-	char scope[256], others[256];    /* --peer and --qp, which are for all the others */
+	char scope[256], others[256];    /* --peer, --qp and --seed, which are for all the others */
 	bool rate;
 };
 
@@ -65,12 +65,17 @@ static int print_help(void)
 /* A value with a comma would be two items. */
 static int add_item(struct items *o, const char *name, const char *separator, const char *value)
 {
-	const bool selects = strcmp(name, "peer") == 0 || strcmp(name, "qp") == 0;
-	char *const text = selects ? o->scope : o->others;
+	const bool is_for_all = strcmp(name, "peer") == 0 || strcmp(name, "qp") == 0 || strcmp(name, "seed") == 0;
+	char *const text = is_for_all ? o->scope : o->others;
 
-	if (!*value || strchr(value, ',') || (selects && strstr(text, name))) {
+	if (!*value || strchr(value, ',') || (is_for_all && strstr(text, name))) {
 		tool_error("impair", "--%s '%s': it is empty, a list, or was given before; see option "
 			   "impair of ccshim.conf(5)", *name ? name : "fail", value);
+		return -1;
+	}
+	if (strlen(text) + strlen(name) + strlen(value) + 2 >= sizeof(o->others)) {
+		tool_error("impair", "--%s '%.32s': the items are longer than 255 bytes in total",
+			   *name ? name : "fail", value);
 		return -1;
 	}
 	ccs_append(text, sizeof(o->others), "%s%s%s%s", *text ? "," : "", name, separator, value);
