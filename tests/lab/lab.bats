@@ -631,6 +631,9 @@ TXT
   [[ $(stdout) == "$scratch/opt/bin:$scratch/opt/sbin:/usr/local/bin:"* ]]
   "$lab" /usr/bin/ccshim --engine uml -- printenv PATH >stdout
   [[ $(stdout) == "/usr/local/bin:"* ]]
+  build_tree "$scratch/tree"
+  "$lab" "$scratch/tree/tools/ccshim/ccshim" --engine uml -- ccbench >stdout
+  [[ $(stdout) == "$scratch/tree/bench/ccbench/ccbench" ]]
 }
 
 @test "--help says how, on stdout" {
