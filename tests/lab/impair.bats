@@ -57,6 +57,12 @@ E
     <<<"$output"
 }
 
+@test "the matrix is JSON whatever bytes the command prints" {
+  echo 'a' >links
+  run "$lab" --matrix links --json --engine uml -- printf 'x\377\376"\t\033y'
+  python3 -c 'import json, sys; assert json.loads(sys.argv[1])[0]["output"] == "x\"\ty"' "$output"
+}
+
 @test "nothing runs on when the matrix is ended" {
   local mark=mark-$$-$RANDOM id i
   echo slow >links
