@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # GNUmakefile of a build tree, which GNU make prefers to Makefile. `make check TESTS=PROGRAM...` builds
 # only these programs, and what tests preload or start; with a script among them, all.
-ifeq ($(origin TESTS) $(MAKECMDGOALS) $(strip $(filter %.bats,$(TESTS))),command line check)
+ifeq ($(strip $(origin TESTS) $(MAKECMDGOALS) $(filter %.bats,$(TESTS))),command line check)
 ifneq ($(strip $(TESTS)),)
 .PHONY: check
 check:
 	+$(MAKE) -f Makefile libibverbs-ccshim.la libfakerdma.la tests/verbs/traffic tools/ccshimd/ccshimd $(TESTS)
-	+$(MAKE) -f Makefile check-TESTS
+	+$(MAKE) -f Makefile check-TESTS check_PROGRAMS= check_LTLIBRARIES=
 only_these = yes
 endif
 endif

@@ -64,8 +64,8 @@ readonly slurm_packages=(libslurm-dev munge slurm-client slurmctld slurmd)
 readonly matrix_packages=(faketime gdb libclang-rt-14-dev libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4
   musl-tools)
 # What the tests of make check use, which skip what is missing.
-readonly test_packages=(bats curl file g++ gnuplot-nox iproute2 jq libcmocka-dev locales man-db procps python3
-  python3-jsonschema python3-prometheus-client python3-yaml systemtap-sdt-dev valgrind)
+readonly test_packages=(bats curl file fish g++ gnuplot-nox iproute2 jq libcmocka-dev locales man-db procps python3
+  zsh python3-jsonschema python3-prometheus-client python3-yaml systemtap-sdt-dev valgrind)
 readonly check_packages=(clang llvm libopenmpi-dev openmpi-bin shellcheck mandoc
   bpftrace chromium iputils-ping "${test_packages[@]}" "${conformance_packages[@]}" "${container_packages[@]}"
   "${debian_packages[@]}" "${slurm_packages[@]}" "${matrix_packages[@]}")
@@ -149,7 +149,7 @@ kernel() { "$top/ci/lab/lab" --prepare --engine uml; }
 # -- steps -------------------------------------------------------------------
 
 step=0 job='' log='' line=''
-limit=2400   # seconds in which any step ought to be through
+limit=${CCS_STEP_LIMIT:-2400}   # seconds in which any step ought to be through
 
 clock() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
 

@@ -33,6 +33,7 @@ tests_libtests_la_SOURCES = \
 	tools/ccshim/stat/stat_baseline.c \
 	tools/ccshim/stat/stat_delta.c \
 	tools/ccshim/stat/stat_files.c \
+	tools/ccshim/stat/stat_group.c \
 	tools/ccshim/stat/stat_limit.c \
 	tools/common/terminal.c \
 	tools/ccshim/top/top_page.c \

@@ -11,7 +11,7 @@ static const struct family {
 	const struct ccs_cc_ops *ops;
 	const char *published, *simulated;
 } families[] = {
-	{ &ccs_cc_dcqcn, "paper, ns3rdma and mlx", "mlx" },
+	{ &ccs_cc_dcqcn, "paper and mlx", "mlx" },
 	{ &ccs_cc_hpcc, "paper and ns3", "ns3" },
 	{ &ccs_cc_timely, "snippet, paper, patched, patched_pure and ns3", "ns3" },
 };

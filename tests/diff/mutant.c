@@ -29,7 +29,7 @@ static void change(struct ibv_wc *wc)
 	if (kind == STATUS && wc->status == IBV_WC_REM_ACCESS_ERR)
 		wc->status = IBV_WC_WR_FLUSH_ERR;
 	if (kind == VENDOR && wc->status == IBV_WC_WR_FLUSH_ERR)
-		wc->vendor_err = 0;
+		wc->vendor_err ^= 1;
 	if (kind == LENGTH && !wc->status && wc->byte_len > 1000)
 		wc->byte_len -= 256;
 	if (kind == OPCODE && !wc->status && hit(wc))

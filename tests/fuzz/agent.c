@@ -295,8 +295,14 @@ static void good_message(struct world *w, struct input *in)
 	bool heard, whole;
 	size_t len;
 
-	take(in, &m, sizeof(m.header) + 96);
-	memset((uint8_t *)&m + sizeof(m.header) + 96, 0, sizeof(m) - sizeof(m.header) - 96);
+	memset(&m, 0, sizeof(m));
+	take(in, &m.header, sizeof(m.header));
+	take(in, &m.hello, 96); /* the first bytes of any body */
+	m.header.tenants = (uint8_t)take_below(in, 4);
+	for (unsigned i = 0; i < m.header.tenants; i++)
+		m.tenant[i] = (struct ccs_wire_tenant){ .tenant = take_below(in, 4), .weight = take_below(in, 256),
+							.flows = take_below(in, 8),
+							.advised = take_below(in, 4) * 1000000000ull };
 	m.header.type = (uint8_t)(1 + take_below(in, 5));
 	m.header.incarnation = (1 + take_below(in, 3)) * (1ull << 32);
 	heard = take_below(in, 8);

@@ -100,13 +100,18 @@ static void flow_without_requests_is_idle_and_observed_or_uncontrolled_ones_are_
 static void assert_order(const char *expected)
 {
 	char found[QPS + 1] = "";
+	struct stat_snapshot selected;
 	struct top_row *rows;
-	const size_t n = top_rows(&snapshot, &view, &rows);
+	size_t n;
 
+	assert_int_equal(stat_copy(&selected, &snapshot), 0);
+	assert_int_equal(top_select(&selected, &view), 0);
+	n = top_rows(&selected, &view, &rows);
 	for (size_t i = 0; i < n; i++)
 		found[i] = (char)('0' + rows[i].qp->q.lqpn);
 	assert_string_equal(found, expected);
 	free(rows);
+	stat_free(&selected);
 }
 
 static void busy_flows_come_first_in_every_order(void **state)
@@ -160,6 +165,26 @@ static void filter_selects_by_program_peer_or_whole_pid(void **state)
 	assert_order("3");
 	strcpy(view.filter, "gamma");
 	assert_order("");
+}
+
+static void sums_have_all_bytes_and_the_longest_wait(void **state)
+{
+	struct stat_snapshot sums;
+
+	qp[1].q.gated_ns = 1;
+	qp[2].q.peer_gid[15] = 8;
+	assert_int_equal(stat_copy(&sums, &snapshot), 0);
+	assert_int_equal(stat_group(&sums, STAT_BY_PEER), 0);
+	assert_int_equal(sums.count, 2);
+	assert_int_equal(sums.process[0].qp->sums, 3);
+	assert_int_equal(sums.process[0].qp->q.bytes, 3 * limited.bytes);
+	assert_int_equal(sums.process[0].qp->q.gated_ns, limited.gated_ns);
+	assert_int_equal(sums.process[0].h.pid, 0);
+	assert_string_equal(sums.process[0].h.program, "several");
+	assert_string_equal(sums.process[0].qp->q.cc, "copa");
+	assert_int_equal(sums.process[1].h.pid, 71);
+	assert_int_equal(sums.process[1].qp->sums, 1);
+	stat_free(&sums);
 }
 
 /* -- the page ---------------------------------------------------------------------------------- */
@@ -288,6 +313,7 @@ int main(void)
 		cmocka_unit_test_setup(busy_flows_come_first_in_every_order, setup),
 		cmocka_unit_test_setup(each_order_has_its_key, setup),
 		cmocka_unit_test_setup(filter_selects_by_program_peer_or_whole_pid, setup),
+		cmocka_unit_test_setup(sums_have_all_bytes_and_the_longest_wait, setup),
 		cmocka_unit_test_setup(page_fills_the_screen_and_no_more, setup),
 		cmocka_unit_test_setup(page_without_flows_gives_the_reason_and_a_remedy, setup),
 		cmocka_unit_test_setup(row_has_all_columns_in_80, setup),

@@ -33,7 +33,7 @@ static int print_help(void)
 	       "Changes settings of a running process of yours, for all its current and future\n"
 	       "queue pairs or for some. NAME is an option that may differ between queue pairs,\n"
 	       "or a parameter of their algorithm. Either all settings are applied or none.\n"
-	       "The weight of a tenant of this host changes in ccshimd, until it reloads or ends.\n\n"
+	       "The weight of a tenant changes in this host's ccshimd, until it reloads or ends.\n\n"
 	       "  -p, --pid PID   the process\n"
 	       "  --all           every running process of yours, or as root, of all users;\n"
 	       "                  one that is not polling applies the request when it polls\n"

@@ -59,7 +59,6 @@ void stat_read(struct stat_snapshot *s, pid_t only);
 void stat_read_brief(struct stat_snapshot *s, pid_t only);
 /* Read all statistics into *last, and set *s to the increase since the previous *last. */
 bool stat_read_increase(struct stat_snapshot *s, struct stat_snapshot *last);
-void stat_free(struct stat_snapshot *s);
 /* Open the file that a process was read from; -1 and errno. It may wait for its owner. */
 int stat_open(const struct stat_process *p, int flags);
 /* Use the directory of option stats_dir. stat_read() does so. */
@@ -82,6 +81,7 @@ const char *stat_refusal(const struct ccs_stats_header *h);
 
 /* stat_delta.c. *to must be freed in any case; -1: no memory. */
 int stat_copy(struct stat_snapshot *to, const struct stat_snapshot *s);
+void stat_free(struct stat_snapshot *s);
 /* Subtract the counters of base; queue pairs created since then keep their totals. */
 void stat_subtract(struct stat_snapshot *s, const struct stat_snapshot *base);
 /* Sort queue pairs by a field, largest first. */

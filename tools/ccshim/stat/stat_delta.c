@@ -22,6 +22,14 @@ int stat_copy(struct stat_snapshot *to, const struct stat_snapshot *s)
 	return to->count == s->count ? 0 : -1;
 }
 
+void stat_free(struct stat_snapshot *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		free(s->process[i].qp);
+	free(s->process);
+	*s = (struct stat_snapshot){ 0 };
+}
+
 /* -- deltas -------------------------------------------------------------------- */
 
 /* The increase of a counter. One that decreased belongs to another object: it is new. */

@@ -377,14 +377,6 @@ bool stat_read_increase(struct stat_snapshot *s, struct stat_snapshot *last)
 	return ok;
 }
 
-void stat_free(struct stat_snapshot *s)
-{
-	for (size_t i = 0; i < s->count; i++)
-		free(s->process[i].qp);
-	free(s->process);
-	*s = (struct stat_snapshot){ 0 };
-}
-
 int stat_open(const struct stat_process *p, int flags)
 {
 	const char *base = strrchr(p->file, '/');
