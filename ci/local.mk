@@ -24,7 +24,7 @@ dist_labkernel_DATA = \
 labexecdir = $(labdir)
 labexec_DATA = ci/lab/poll.so ci/lab/seed.so
 $(labexec_DATA): %.so: $(top_srcdir)/%.c
-	$(AM_V_GEN)$(MKDIR_P) ci/lab && $(CC) -O2 -Wall -Wextra -shared -fPIC -o $@ $(top_srcdir)/$*.c
+	$(AM_V_GEN)$(MKDIR_P) ci/lab && $(CC) $(CPPFLAGS) -O2 -Wall -Wextra -shared -fPIC -o $@ $(top_srcdir)/$*.c
 # In the build tree the lab is a link beside ccshim.
 all-local: tools/ccshim/lab
 tools/ccshim/lab:

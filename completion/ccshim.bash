@@ -190,12 +190,13 @@ _ccshim_lab() {
 	--engine) COMPREPLY=($(compgen -W "auto native uml qemu" -- "$word")); return ;;
 	--provider) COMPREPLY=($(compgen -W "rxe mlx5 irdma" -- "$word")); return ;;
 	--time) COMPREPLY=($(compgen -W "virtual real" -- "$word")); return ;;
-	--out | --build | --root | --source) COMPREPLY=($(compgen -f -- "$word")); return ;;
+	--out | --build | --root | --source | --matrix) COMPREPLY=($(compgen -f -- "$word")); return ;;
 	--) COMPREPLY=($(compgen -c -- "$word")); return ;;
 	--hosts | --rate | --nic | --queue | --ecn | --delay | --mtu | --seed | --timeout | --spin) return ;;
 	esac
 	COMPREPLY=($(compgen -W "-h --help --engine --provider --time --hosts --rate --nic --queue --ecn --priority
-		--trunk --delay --mtu --seed --out --build --root --timeout --spin --free-polls --prepare --source --install" -- "$word"))
+		--trunk --delay --mtu --seed --out --build --root --timeout --spin --free-polls --matrix --json --prepare --source
+		--install" -- "$word"))
 }
 
 _ccshim_doctor() {

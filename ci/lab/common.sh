@@ -79,7 +79,8 @@ once() {
   local dir=$1
   shift
   [[ -d $dir ]] && return
-  mkdir -p "${dir%/*}" || fail "cannot write ${dir%/*}: set CCSHIM_LAB_CACHE"
+  { mkdir -p "${dir%/*}" 2>/dev/null && [[ -w ${dir%/*} ]]; } ||
+    fail "cannot write ${dir%/*}: set CCSHIM_LAB_CACHE"
   local lock
   exec {lock}>"$dir.lock"
   if ! flock -n "$lock"; then

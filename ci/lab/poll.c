@@ -20,8 +20,10 @@
 #include <unistd.h>
 
 /* Also in the C libraries of older Debians, which --root may have. */
+#if defined(__x86_64__) && defined(__GLIBC__)
 __asm__(".symver dlsym,dlsym@GLIBC_2.2.5");
 __asm__(".symver dlopen,dlopen@GLIBC_2.2.5");
+#endif
 
 #define LAB_POLL 0x6c6162
 #define FREE_POLLS 16 /* event-driven programs poll a few times between sleeps */

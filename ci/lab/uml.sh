@@ -121,7 +121,7 @@ uml_version() {
   local memo makefile version
   memo=$cache/version-$(stat -Lc '%n %s %Y' "$1" | short_hash)
   if [[ -d $1 ]]; then
-    makefile=$(<"$1/Makefile")
+    makefile=$(cat "$1/Makefile" 2>/dev/null) || makefile=''
   elif [[ -e $memo ]]; then
     cat "$memo"
     return
@@ -132,7 +132,7 @@ uml_version() {
   version=$(awk '/^(VERSION|PATCHLEVEL|SUBLEVEL) *= *[0-9]/ { v = v s $3; s = "." } /^EXTRAVERSION/ { v = v $3 }
     /^NAME/ { print v; exit }' <<<"$makefile")
   [[ -n $version ]] || fail "$1 is no source of Linux: its Makefile has no version"
-  mkdir -p "$cache" && [[ -d $1 ]] || echo "$version" >"$memo"
+  [[ -d $1 ]] || { mkdir -p "$cache" && echo "$version" >"$memo"; } 2>/dev/null || true
   echo "$version"
 }
 
@@ -277,6 +277,8 @@ engine_start() {
   [[ $time == real ]] ||
     mode=(time-travel=inf-cpu time-travel-start=1700000000000000000)
   mkdir "$work/uml"
+  # LD_PRELOAD cannot name a path with spaces or colons. A link, as /tmp may be mounted noexec.
+  ln -s "$seed_dir/seed.so" "$work"
   # Programs want the cycle counter's frequency from there: in real time they read the host's
   # counter, in virtual time the kernel answers with nanoseconds.
   if [[ $time == real ]]; then
@@ -287,7 +289,7 @@ engine_start() {
     [[ -n $free_polls ]] || cp "$seed_dir/poll.so" "$work"
   fi
   session env -i -C "$work" PATH=/usr/bin:/bin \
-    LD_PRELOAD="$seed_dir/seed.so" LAB_SEED="$seed" TMPDIR="$uml_memory" \
+    LD_PRELOAD=./seed.so LAB_SEED="$seed" TMPDIR="$uml_memory" \
     "${uml_fixed[@]}" "$uml_dir/linux" mem=2G umid=lab uml_dir=uml \
     root=none rootfstype=hostfs rootflags=/ ro norandmaps \
     con=null con0=null,fd:1 quiet loglevel=4 log_buf_len=4M "${mode[@]}" \

@@ -57,6 +57,29 @@ E
     <<<"$output"
 }
 
+@test "the matrix is JSON whatever bytes the command prints" {
+  echo 'a' >links
+  run "$lab" --matrix links --json --engine uml -- printf 'x\377\376"\t\033y'
+  python3 -c 'import json, sys; assert json.loads(sys.argv[1])[0]["output"] == "x\"\ty"' "$output"
+}
+
+@test "nothing runs on when the matrix is ended" {
+  local mark=mark-$$-$RANDOM id i
+  echo slow >links
+  "$lab" --matrix links --engine uml -- sh -c "sleep infinity; : $mark" >stdout 2>stderr 3>&- &
+  id=$!
+  for ((i = 0; i < 3000; i++)); do
+    ! grep -qsF "$mark" /tmp/ccshim-lab.*/cmd || break
+    sleep 0.1
+  done
+  kill "$id"
+  for ((i = 0; i < 300; i++)); do
+    grep -lsF "$mark" /tmp/ccshim-lab.*/cmd /proc/[0-9]*/cmdline || break
+    sleep 0.1
+  done
+  ((i < 300))
+}
+
 @test "mistakes in a matrix are named" {
   : >empty
   run -2 "$lab" --matrix empty -- true

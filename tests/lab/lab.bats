@@ -583,8 +583,57 @@ pingpong() {
 --engine qemu --root / -- true
 --colour -- true
 --prepare=no -- true
+--json -- true
+--matrix=file -- true
 true
 TXT
+}
+
+@test "options that take no value, or come first, are named as such" {
+  uml --install=yes -- true
+  [[ $status -eq 2 && $(stderr) == "lab: --install takes no value"* ]]
+  uml --json -- true
+  [[ $status -eq 2 && $(stderr) == *"--matrix FILE is the first option"* ]]
+}
+
+@test "paths with spaces and colons, and a relative cache, do not change a run" {
+  mkdir -p "a b:c/ci"
+  cp -r "${lab%/lab}" "a b:c/ci"
+  lab="$scratch/a b:c/ci/lab/lab"
+  command=(cat /proc/sys/kernel/random/uuid)
+  uml -- "${command[@]}"
+  expect 0
+  cp stdout first
+  cp -r "${CCSHIM_LAB_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ccshim-lab}" 'd e:f'
+  CCSHIM_LAB_CACHE='d e:f' uml -- "${command[@]}"
+  expect 0
+  diff first stdout
+}
+
+@test "a cache that cannot be written is used, or named in one line" {
+  cp -r "${CCSHIM_LAB_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ccshim-lab}" cache
+  rm -f cache/version-*
+  mkdir empty
+  for dir in cache empty; do
+    status=0
+    CCSHIM_LAB_CACHE=$scratch/$dir unshare --mount sh -c 'mount --bind "$2" "$2" &&
+      mount -o remount,ro,bind "$2" && exec "$1" --engine uml -- true' sh "$lab" "$scratch/$dir" 2>stderr || status=$?
+    [[ $dir != cache ]] || [[ $status -eq 0 && -z $(stderr) ]]
+  done
+  [[ $status -eq 125 && $(stderr) == "lab: cannot write $scratch/empty: set CCSHIM_LAB_CACHE" ]]
+}
+
+@test "the programs beside a ccshim in another directory are on PATH" {
+  mkdir -p opt/bin opt/sbin ci
+  cp -r "${lab%/lab}" ci
+  lab=$scratch/ci/lab/lab
+  "$lab" "$scratch/opt/bin/ccshim" --engine uml -- printenv PATH >stdout
+  [[ $(stdout) == "$scratch/opt/bin:$scratch/opt/sbin:/usr/local/bin:"* ]]
+  "$lab" /usr/bin/ccshim --engine uml -- printenv PATH >stdout
+  [[ $(stdout) == "/usr/local/bin:"* ]]
+  build_tree "$scratch/tree"
+  "$lab" "$scratch/tree/tools/ccshim/ccshim" --engine uml -- ccbench >stdout
+  [[ $(stdout) == "$scratch/tree/bench/ccbench/ccbench" ]]
 }
 
 @test "--help says how, on stdout" {

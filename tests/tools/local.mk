@@ -25,6 +25,7 @@ tools_scripts = \
 	tests/tools/fabric_signals.bats \
 	tests/tools/fabric_tcp.bats \
 	tests/tools/fabric_tenants.bats \
+	tests/tools/fake.bats \
 	tests/tools/grid.bats \
 	tests/tools/info.bats \
 	tests/tools/plan.bats \
