@@ -672,4 +672,6 @@ begin_other() {
 		sort -u > asked
 	grep -vxFf names asked && return 1
 	[ -s asked ]
+	# Most have the queue pairs that they will have when they are first read: that is no increase.
+	run -1 grep -E '(increase|rate)\(ccshim_process_passes_total' queries
 }
