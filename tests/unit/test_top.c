@@ -167,6 +167,8 @@ static void filter_selects_by_program_peer_or_whole_pid(void **state)
 	assert_order("");
 }
 
+/* -- sums -------------------------------------------------------------------------------------- */
+
 static void sums_have_all_bytes_and_the_longest_wait(void **state)
 {
 	struct stat_snapshot sums;
@@ -185,6 +187,63 @@ static void sums_have_all_bytes_and_the_longest_wait(void **state)
 	assert_int_equal(sums.process[1].h.pid, 71);
 	assert_int_equal(sums.process[1].qp->sums, 1);
 	stat_free(&sums);
+}
+
+/* The only group, or the first. Free the snapshot. */
+static const struct stat_process *group_by(enum stat_by by, struct stat_snapshot *s)
+{
+	assert_int_equal(stat_copy(s, &snapshot), 0);
+	assert_int_equal(stat_group(s, by), 0);
+	return s->process;
+}
+
+static void sum_counts_each_queue_pair_once(void **state)
+{
+	const struct stat_process *sum;
+	struct stat_snapshot s;
+
+	for (unsigned i = 0; i < 2; i++) {
+		process[i].h.gone.qps = process[i].h.gone.bytes = 7;
+		process[i].h.qps = 2, process[i].h.qps_unshown = 9;
+		strcpy(process[i].h.uncontrolled[0].name, "srq"), process[i].h.uncontrolled[0].count = 1;
+	}
+	for (enum stat_by by = STAT_BY_PEER; by <= STAT_BY_HOST; by++) {
+		sum = group_by(by, &s);
+		assert_int_equal(s.count, 1);
+		assert_int_equal(sum->qp->sums, 4);
+		assert_int_equal(sum->h.qps, 4);
+		assert_int_equal(sum->h.qps_unshown + sum->h.uncontrolled[0].count, 0);
+		assert_int_equal(stat_totals(sum).qps, 4);
+		assert_int_equal(stat_totals(sum).bytes, sum->qp->q.bytes);
+		stat_free(&s);
+	}
+	sum = group_by(STAT_BY_PROCESS, &s);
+	assert_int_equal(s.count, 2);
+	assert_int_equal(sum->h.qps, 2);
+	assert_int_equal(stat_totals(sum).qps, 7 + 2);
+	stat_free(&s);
+}
+
+static void sum_of_several_processes_is_of_none(void **state)
+{
+	const struct stat_process *sum;
+	struct stat_snapshot s;
+
+	process[0].inner_pid = 5;
+	process[0].h.unattended = process[0].h.mailbox.status = 1, process[0].h.mailbox.answer_gen = 2;
+	assert_non_null(stat_refusal(&process[0].h));
+	qp[0].q.created_ns = 3, qp[0].q.updated_ns = 4, qp[0].rtt.last_ns = 1;
+	qp[1].q.created_ns = 2, qp[1].q.updated_ns = 5, qp[1].rtt.last_ns = 2;
+	qp[2].q.rate = UINT64_MAX - 1;
+	sum = group_by(STAT_BY_HOST, &s);
+	assert_int_equal(sum->h.pid + sum->inner_pid, 0);
+	assert_null(stat_refusal(&sum->h));
+	assert_string_equal(sum->h.program, "several");
+	assert_int_equal(sum->qp->q.created_ns, 1);
+	assert_int_equal(sum->qp->q.updated_ns, 5);
+	assert_int_equal(sum->qp->rtt.last_ns, 2);
+	assert_true(sum->qp->q.rate == UINT64_MAX); /* not a small number */
+	stat_free(&s);
 }
 
 /* -- the page ---------------------------------------------------------------------------------- */
@@ -277,6 +336,19 @@ static void row_has_all_columns_in_80(void **state)
 	free(text);
 }
 
+static void sums_have_no_number_of_a_queue_pair(void **state)
+{
+	char *text;
+
+	view.by = STAT_BY_PROCESS;
+	view.columns = 150;
+	text = page();
+	assert_non_null(strstr(text, " PROGRAM        QPS "));
+	assert_non_null(strstr(text, "     70 alpha          2 "));
+	assert_non_null(strstr(text, "       - mlx5_0/1\n"));
+	free(text);
+}
+
 static void page_has_no_control_characters_but_its_own(void **state)
 {
 	char *text;
@@ -317,6 +389,9 @@ int main(void)
 		cmocka_unit_test_setup(page_fills_the_screen_and_no_more, setup),
 		cmocka_unit_test_setup(page_without_flows_gives_the_reason_and_a_remedy, setup),
 		cmocka_unit_test_setup(row_has_all_columns_in_80, setup),
+		cmocka_unit_test_setup(sums_have_no_number_of_a_queue_pair, setup),
+		cmocka_unit_test_setup(sum_counts_each_queue_pair_once, setup),
+		cmocka_unit_test_setup(sum_of_several_processes_is_of_none, setup),
 		cmocka_unit_test_setup(page_has_no_control_characters_but_its_own, setup),
 		cmocka_unit_test_setup(long_addresses_keep_both_ends, setup),
 	};

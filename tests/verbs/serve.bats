@@ -108,11 +108,12 @@ status_begins() { echo "until=document.getElementById('status').textContent.star
 		"$top_srcdir"/tools/ccshim/serve/*.js
 }
 
-# slow N: clients that send a line of a header now and then, and connect again if they are refused.
+# slow N [PATH]: clients that send a line of a header now and then, and connect again if they are refused.
+# With a path they first get that.
 slow() {
-	python3 - "$port" "$1" <<-'PY' 7<&- 8>&- &
+	python3 - "$port" "$1" "${2:-}" <<-'PY' 7<&- 8>&- &
 		import socket, sys, time
-		port, clients = int(sys.argv[1]), [None] * int(sys.argv[2])
+		port, clients, path = int(sys.argv[1]), [None] * int(sys.argv[2]), sys.argv[3]
 		def send(s, text):
 		    try:
 		        s.send(text)
@@ -121,6 +122,14 @@ slow() {
 		        return False
 		def connect():
 		    s = socket.socket()
+		    if path:
+		        s.settimeout(5)
+		        try:
+		            s.connect(("127.0.0.1", port))
+		            s.send(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+		            s.recv(1 << 20)
+		        except OSError:
+		            pass
 		    s.setblocking(False)
 		    s.connect_ex(("127.0.0.1", port))
 		    return s
@@ -130,7 +139,7 @@ slow() {
 		    send(s, b"GET / HTTP/1.1\r\n")
 		print("slow", flush=True)
 		while True:
-		    time.sleep(0.1)
+		    time.sleep(2 if path else 0.1) # the lines of a minute are no header that is too long
 		    clients = [s if send(s, b"X: y\r\n") else connect() for s in clients]
 	PY
 	slow=$!
@@ -147,6 +156,14 @@ slow() {
 	# A connection that has the token stays, beside further slow clients.
 	[ "$(curl -s --max-time 60 --retry 20 --retry-all-errors --retry-delay 1 -o body -o body -w '%{num_connects} ' -H "Authorization: Bearer $token" \
 		"$base/flows.json" "$base/agent.json")" = "1 0 " ]
+	kill "$slow"
+}
+
+@test "slow clients that got metrics without the token do not keep the owner out" {
+	serve --metrics
+	slow 512 /metrics > slow.out # as many as have a place
+	until [ -s slow.out ]; do sleep 0.1; done
+	[ "$(ask /flows.json --retry 20 --retry-all-errors --retry-delay 1 --retry-max-time 60)" = 200 ]
 	kill "$slow"
 }
 
@@ -340,6 +357,15 @@ slow() {
 	browser drop=both.csv "until=document.getElementById('status').textContent.includes('both.csv: 2 flows')" \
 		"print=document.body.innerText.includes('ignored')" > dropped
 	[ "$(cat dropped)" = False ]
+	# A program without a text does not break the page, and numbers instead of texts are filtered.
+	echo '{"qps": [{"lqpn": {"toString": 1}}]}' > wrong.json
+	echo '{"program": "app", "qps": [{"lqpn": 7, "peer": 25}]}' > numbers.json
+	browser drop=numbers.json "until=document.getElementById('status').textContent.includes('numbers.json: 1 flow')" \
+		"print=(document.getElementById('filter').value = '25', document.getElementById('filter').dispatchEvent(new Event('input')))" \
+		"print=document.querySelectorAll('#flows tbody tr').length" \
+		drop=wrong.json "until=document.getElementById('notes').checkVisibility()" \
+		"print=document.querySelectorAll('#flows tbody tr').length" > filtered
+	[ "$(paste -sd ' ' filtered)" = "True 1 1" ]
 	echo 'no, trace' > wrong.csv
 	# The next reading of the live flows, which are shown again, leaves the reason there.
 	browser drop=wrong.csv "until=document.getElementById('notes').textContent.startsWith('wrong.csv: it is not a trace')" \
@@ -384,6 +410,20 @@ thousand() {
 		"print=void getSelection().selectAllChildren($row.children[8])" "${more[@]}" \
 		"print=getSelection().toString().endsWith('us') && row === $row"
 	[ "$(grep -v None out | paste -sd ' ')" = "True True" ] || { cat out; return 1; }
+}
+
+@test "another source replaces selected rows, and ends the charts before" {
+	local rows='document.querySelectorAll("#flows tbody tr")'
+	printf '{"time":%d,"interval_s":1,"processes":[{"pid":1,"program":"x","qps":[{"lqpn":7,"rate_bps":5}]}]}\n' 1 2 > old.jsonl
+	echo '{"runs": [{"cc": "copa", "bin_s": 1, "flows": [{"rate_bps": [1, 2]}]}]}' > bench.json
+	serve
+	thousand "print=void import('/uplot.js').then((m) => charts = m.default.sync('time'))" "until=window.charts" \
+		"print=void getSelection().selectAllChildren($rows[3].children[8])" \
+		"drop=$PWD/old.jsonl" "until=document.getElementById('status').textContent.includes('old.jsonl: 1 flow')" \
+		"print=$rows.length" "drop=$PWD/bench.json" \
+		"until=document.getElementById('status').textContent.includes('bench.json: 1 run')" \
+		"print=charts.plots.length > 0 && charts.plots.every((plot) => plot.root.isConnected)"
+	[ "$(grep -v None out | paste -sd ' ')" = "1 True" ] || { cat out; return 1; }
 }
 
 @test "the keyboard chooses a flow, and a title sorts" {

@@ -505,6 +505,8 @@ begin_other() {
 	for by in process peer job host; do
 		$ccshim stat -p "$app" --json --by "$by" > sums
 		jq -e '[.processes[].qps[] | .queue_pairs] | add == 7' sums
+		jq -e '[.processes[].qps_controlled] | add == 7' sums
+		jq -e '[.processes[].totals.qps] | add == 7' sums
 		jq -e '[.processes[].qps[] | .bytes] | add == 122880' sums
 		jq -e '[.processes[].qps[] | .rtt_us.count] | add > 0' sums
 	done
@@ -516,6 +518,8 @@ begin_other() {
 	# Only the sender has data.
 	$ccshim stat -p "$app" --json --busy | jq -e '[.processes[].qps[] | .bytes] == [122880]'
 	$ccshim stat -p "$app" --busy --by process | grep -E "^ +$app shown +4711 +1 "
+	tell 'write 0'
+	[ "$($ccshim stat -p "$app" -i 0.01 -n 1 --busy --summary)" = "there are no such queue pairs" ]
 	run -2 $ccshim stat --by qps
 	[[ $output == *"--by: 'qps' is no kind of sum; did you mean 'qp'?"* ]]
 }
@@ -672,4 +676,6 @@ begin_other() {
 		sort -u > asked
 	grep -vxFf names asked && return 1
 	[ -s asked ]
+	# Most have the queue pairs that they will have when they are first read: that is no increase.
+	run -1 grep -E '(increase|rate)\(ccshim_process_passes_total' queries
 }

@@ -125,9 +125,8 @@ ended() {
 	appears '^0 flows, .*, filter shownq$'
 	press 'f\177\n'
 	appears '^2 flows, .*, by goodput, filter shown$'
-	press 'f\033'
+	press 'f\033 ' # also as one part
 	appears '^2 flows, .*, by goodput$'
-	press ' '
 	appears ' PAUSED$'
 	appears 'space continue  [?] help$'
 	press ' '
@@ -158,6 +157,17 @@ ended() {
 	appears '^t  *next kind of line: queue pair, sums by process, peer, job, host$'
 	press q
 	ended 0
+}
+
+@test "the page of a terminal with two lines does not scroll" {
+	begin
+	open_screen 2 80 -i 0.2
+	appears '^2 flows, '
+	press q
+	ended 0
+	perl -0777 -ne '@p = split /\e\[H/; shift @p; $p[-1] =~ s/\e\[\?25h.*//s; print map { tr/\n// . "\n" } @p' \
+		typescript | sort -u > newlines
+	[ "$(cat newlines)" = 1 ]
 }
 
 @test "flows are summed by process, peer, job and host" {

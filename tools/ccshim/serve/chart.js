@@ -165,8 +165,10 @@ export class Chart {
 			u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
 	}
 
-	// After a change of the page's colours.
-	restyle() {
+	// The next drawing makes it again, in the page's colours.
+	end() {
+		this.plot?.destroy();
+		this.plot = null;
 		this.shape = "";
 	}
 }

@@ -87,6 +87,7 @@ function drawCharts(flows) {
 	const { last } = history(), origin = live ? last : state.recorded.origin;
 
 	if (charts.length !== views.length) {
+		charts.forEach((chart) => chart.end());
 		charts = views.map(() => new Chart(zoom));
 		$("charts").replaceChildren(...charts.map((chart) => chart.element));
 	}
@@ -137,7 +138,7 @@ function choose(key) {
 	const flow = visibleFlows().find((f) => f.key === state.chosen);
 
 	if (flow && kindOf() === "live") {
-		$("set").elements.pid.value = flow.pid;
+		$("set").elements.pid.value = flow.pid === "several" ? "" : flow.pid;
 		$("set").elements.qp.value = flow.qps > 1 ? "" : flow.qp;
 	}
 	draw();
@@ -237,6 +238,8 @@ function show(recorded) {
 
 // Several files become one picture if they are of one kind; files of one host share its clock.
 async function open(files) {
+	const before = state.recorded;
+
 	try {
 		const all = [];
 
@@ -251,7 +254,7 @@ async function open(files) {
 		if (all.length)
 			show(merge(all));
 	} catch (e) {
-		show(state.recorded); // as before
+		show(before);
 		note(e.message, true);
 	}
 }
@@ -319,7 +322,7 @@ $("all").addEventListener("click", () => {
 });
 $("set").addEventListener("submit", set);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-	charts = [];
+	charts.forEach((chart) => chart.end());
 	draw();
 });
 acceptFiles();

@@ -161,7 +161,7 @@ function readReport(name, report) {
 	const notes = reasons.map(([why, n]) => `${n} not controlled: ${why}`);
 	const flows = report.qps.map((qp, i) => ({
 		key: String(i), qp: qp.lqpn, weight: qp.bytes, program: String(report.program ?? ""), pid: report.pid,
-		peer: qp.peer, device: `${qp.ifname ?? "?"}/${qp.port ?? "?"}`,
+		peer: String(qp.peer ?? "-"), device: `${qp.ifname ?? "?"}/${qp.port ?? "?"}`,
 		algorithm: qp.variant ? `${qp.cc}:${qp.variant}` : String(qp.cc ?? ""),
 		rate: qp.rate_bps, rateMin: qp.rate_min_bps, rateMax: qp.rate_max_bps, bytes: qp.bytes,
 		wrs: qp.wrs, gatedUs: qp.gated_us, rtt: readRtt(qp.rtt_us), cnps: qp.rp_cnp_handled,

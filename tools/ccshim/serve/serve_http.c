@@ -218,11 +218,11 @@ static enum MHD_Result answer(struct request *rq)
 			continue;
 		if (!has_method(rq, routes[i].method))
 			return refuse_method(rq, routes[i].method);
-		if (!(rq->serve->metrics && routes[i].answer == answer_metrics) &&
-		    !serve_accepts_token(header(rq, "Authorization"), rq->serve->token))
+		if (serve_accepts_token(header(rq, "Authorization"), rq->serve->token))
+			serve_clients_trust(rq->connection);
+		else if (!rq->serve->metrics || routes[i].answer != answer_metrics)
 			return refuse(rq->connection, MHD_HTTP_UNAUTHORIZED,
 				      "open the address that ccshim serve has printed\n");
-		serve_clients_trust(rq->connection);
 		return routes[i].answer(rq);
 	}
 	return refuse(rq->connection, MHD_HTTP_NOT_FOUND, "there is no such page\n");

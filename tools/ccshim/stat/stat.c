@@ -159,8 +159,9 @@ static void print_snapshot(const struct request *rq, struct stat_snapshot *s)
 		if (rq->interval_s > 0 && isatty(1))
 			fputs(clear, stdout);
 		stat_table(s, stdout);
-		if (!s->count && !rq->pid)
-			puts("no process has statistics; start one with: ccshim run -- COMMAND");
+		if (!s->count && (s->by || !rq->pid))
+			puts(s->by ? "there are no such queue pairs"
+			     : "no process has statistics; start one with: ccshim run -- COMMAND");
 	}
 	fflush(stdout);
 }

@@ -128,7 +128,7 @@ struct ccs_stats_gone stat_totals(const struct stat_process *p)
 
 	for (size_t i = 0; i < p->count; i++) {
 		add_qp(&sum, &p->qp[i].q);
-		sum.qps++;
+		sum.qps += p->qp[i].sums ? p->qp[i].sums : 1;
 	}
 	return sum;
 }

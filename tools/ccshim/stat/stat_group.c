@@ -60,7 +60,7 @@ static bool is_of_group(const struct stat_process *group, const struct stat_proc
 	case STAT_BY_PEER: return memcmp(group->qp->q.peer_gid, qp->q.peer_gid, sizeof(qp->q.peer_gid)) == 0;
 	case STAT_BY_JOB: return strcmp(group->h.job, p->h.job) == 0;
 	case STAT_BY_HOST: return true;
-	default: return group->h.pid == p->h.pid && group->h.pid_namespace == p->h.pid_namespace;
+	default: return group->h.pid == p->h.pid;
 	}
 }
 
@@ -91,12 +91,12 @@ static void add_fields(struct ccs_stats_qp *to, const struct ccs_stats_qp *q)
 
 	for (size_t i = 0; i < ccs_stats_field_count; i++) {
 		const struct ccs_stats_field *f = &ccs_stats_fields[i];
-		uint64_t *sum = ccs_stats_field_at(to, f);
+		uint64_t *sum = ccs_stats_field_at(to, f), *more = ccs_stats_field_at(&from, f);
 
 		if (is_added(f))
-			*sum += *ccs_stats_field_at(&from, f);
+			*sum = *more < UINT64_MAX - *sum ? *sum + *more : UINT64_MAX;
 		else if (ccs_stats_field_json(&from, f) > ccs_stats_field_json(to, f))
-			*sum = *ccs_stats_field_at(&from, f);
+			*sum = *more;
 	}
 }
 
@@ -123,26 +123,39 @@ static void join_qp(struct stat_qp *to, const struct stat_qp *qp)
 	join_fault(q->uncontrolled, qp->q.uncontrolled);
 	if (memcmp(q->peer_gid, qp->q.peer_gid, sizeof(q->peer_gid)) != 0)
 		memset(q->peer_gid, 0, sizeof(q->peer_gid));
+	if (qp->q.created_ns < q->created_ns)
+		q->created_ns = qp->q.created_ns;
+	if (qp->q.updated_ns > q->updated_ns)
+		q->updated_ns = qp->q.updated_ns, to->rtt.last_ns = qp->rtt.last_ns;
 	q->enforced |= qp->q.enforced;
 	q->nhops = 0;
 	to->sums++;
 }
 
-static void join_process(struct ccs_stats_header *to, const struct ccs_stats_header *h)
+static void join_process(struct stat_process *group, const struct ccs_stats_header *h)
 {
-	if (to->pid == h->pid && to->pid_namespace == h->pid_namespace)
+	struct ccs_stats_header *to = &group->h;
+
+	if (to->pid == h->pid)
 		return;
-	to->pid = 0;
+	to->pid = group->inner_pid = to->unattended = 0;
 	join_text(to->program, h->program);
 	join_text(to->job, h->job);
 	join_text(to->cc, h->cc);
 	join_text(to->mode, h->mode);
-	memset(&to->gone, 0, sizeof(to->gone));
-	memset(to->uncontrolled, 0, sizeof(to->uncontrolled));
 	*to->task = *to->rank = *to->container = *to->missing_feedback = '\0';
 }
 
-static bool start_group(struct stat_process *group, const struct stat_process *p, const struct stat_qp *qp)
+/* What is known of whole processes only is not of a peer, and not added up. */
+static void start_sum(struct ccs_stats_header *h)
+{
+	h->qps = h->qps_unshown = 0;
+	memset(&h->gone, 0, sizeof(h->gone));
+	memset(h->uncontrolled, 0, sizeof(h->uncontrolled));
+}
+
+static bool start_group(struct stat_process *group, const struct stat_process *p, const struct stat_qp *qp,
+			enum stat_by by)
 {
 	*group = *p;
 	group->qp = malloc(sizeof(*group->qp));
@@ -152,6 +165,8 @@ static bool start_group(struct stat_process *group, const struct stat_process *p
 	*group->qp = *qp;
 	group->qp->sums = 1;
 	group->qp->q.lqpn = group->qp->q.peer_qpn = 0;
+	if (by != STAT_BY_PROCESS)
+		start_sum(&group->h);
 	return true;
 }
 
@@ -176,10 +191,11 @@ int stat_group(struct stat_snapshot *s, enum stat_by by)
 					break;
 			if (g < groups.count) {
 				join_qp(groups.process[g].qp, &p->qp[k]);
-				join_process(&groups.process[g].h, &p->h);
-			} else if (start_group(&groups.process[g], p, &p->qp[k])) {
+				join_process(&groups.process[g], &p->h);
+			} else if (start_group(&groups.process[g], p, &p->qp[k], by)) {
 				groups.count++;
 			}
+			groups.process[g].h.qps += by != STAT_BY_PROCESS;
 		}
 	if (!groups.process)
 		return -1;

@@ -53,7 +53,7 @@ static void draw(const struct stat_snapshot *s, struct top_view *v)
 	top_screen_size(&v->rows, &v->columns);
 	top_page(s, v, f);
 	if (fclose(f) == 0)
-		top_screen_draw(text);
+		top_screen_draw(text, v->rows);
 	free(text);
 }
 

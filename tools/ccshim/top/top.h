@@ -48,8 +48,8 @@ bool top_screen_open(void);
 void top_screen_close(void);
 /* The terminal's size, or 24 by 80 if it is unknown. */
 void top_screen_size(size_t *rows, size_t *columns);
-/* Replace what is on the screen by the text. */
-void top_screen_draw(const char *text);
+/* Replace what is on the screen by the text, or its first rows. */
+void top_screen_draw(const char *text, size_t rows);
 /* Wait for a key: its code, TOP_TIMEOUT, TOP_REDRAW after a change of size, or TOP_QUIT. */
 enum {
 	TOP_TIMEOUT = 256, TOP_REDRAW, TOP_QUIT,

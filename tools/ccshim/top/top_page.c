@@ -128,7 +128,7 @@ static void print_row(FILE *out, const struct top_view *v, const struct top_row 
 	snprintf(cell[LIMIT], CELL, "%s", stat_limits[r->limit]);
 	snprintf(cell[ALGORITHM], CELL, "%.20s%s%.16s", q->cc, *q->variant ? ":" : "", q->variant);
 	human_bytes((double)q->window, cell[WINDOW], CELL);
-	snprintf(cell[LQPN], CELL, "%" PRIu64, v->by ? r->qp->sums : q->lqpn);
+	snprintf(cell[LQPN], CELL, v->by && v->by != STAT_BY_PEER ? "-" : "%" PRIu64, v->by ? r->qp->sums : q->lqpn);
 	snprintf(cell[DEVICE], CELL, "%.20s/%" PRIu64, q->device, q->port);
 	print_cells(out, v, stat_styles[r->limit], cell);
 }

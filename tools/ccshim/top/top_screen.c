@@ -21,11 +21,12 @@
 #define ERASE_LINE "\033[K"
 #define ERASE_REST "\033[J"
 
-enum { ESCAPE = 27 };
+enum { ESCAPE = 27, PART_MS = 50 };
 
 static struct termios saved;
 static bool has_keys;                    /* stdin can be read */
 static bool is_raw;
+static unsigned char pending;            /* a key that followed Escape */
 static volatile sig_atomic_t quit, stop, resized;
 
 static void write_all(const char *text)
@@ -111,7 +112,7 @@ void top_screen_size(size_t *rows, size_t *columns)
 
 /* One write, in which each line erases only its rest, avoids flicker. The last line has no newline,
  * which would scroll. */
-void top_screen_draw(const char *text)
+void top_screen_draw(const char *text, size_t rows)
 {
 	char *screen = NULL;
 	size_t len = 0;
@@ -120,11 +121,11 @@ void top_screen_draw(const char *text)
 	if (!f)
 		return;
 	fputs(HOME, f);
-	for (; *text; text++) {
+	for (; *text && rows; text++) {
 		if (*text != '\n')
 			putc(*text, f);
 		else
-			fputs(text[1] ? ERASE_LINE "\r\n" : ERASE_LINE, f);
+			fputs(--rows && text[1] ? ERASE_LINE "\r\n" : ERASE_LINE, f);
 	}
 	fputs(ERASE_REST, f);
 	if (fclose(f) == 0)
@@ -144,8 +145,8 @@ static int event(void)
 	return TOP_REDRAW;
 }
 
-/* The rest of a sequence that begins with Escape, as terminals send it for keys. Escape alone is the
- * key. */
+/* The rest of a sequence that begins with Escape, as terminals send it for keys. It may arrive in parts.
+ * Escape alone, or before another key, is the key. */
 static int read_sequence(void)
 {
 	static const struct { const char *rest; int key; } keys[] = {
@@ -156,9 +157,14 @@ static int read_sequence(void)
 	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
 	char rest[8] = "";
 
-	for (size_t n = 0; n + 1 < sizeof(rest) && poll(&in, 1, 0) > 0 && read(STDIN_FILENO, &rest[n], 1) == 1; n++)
+	for (size_t n = 0; n + 1 < sizeof(rest) && poll(&in, 1, PART_MS) > 0 && read(STDIN_FILENO, &rest[n], 1) == 1; n++) {
 		if (n && rest[n] >= '@')
 			break;
+		if (n || rest[n] == '[' || rest[n] == 'O')
+			continue;
+		pending = (unsigned char)rest[n];
+		return ESCAPE;
+	}
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
 		if (strcmp(rest, keys[i].rest) == 0)
 			return keys[i].key;
@@ -169,10 +175,13 @@ int top_screen_key(double seconds)
 {
 	struct pollfd in = { .fd = has_keys ? STDIN_FILENO : -1, .events = POLLIN };
 	const double end_s = seconds_now(CLOCK_MONOTONIC) + seconds;
-	unsigned char key;
+	unsigned char key = pending;
 	double left_s;
 	int e;
 
+	pending = 0;
+	if (key)
+		return key == ESCAPE ? read_sequence() : key;
 	for (;;) {
 		e = event();
 		left_s = end_s - seconds_now(CLOCK_MONOTONIC);
