@@ -7,6 +7,7 @@ load tools.bash
 
 @test "make check TESTS=PROGRAM builds only this program and what tests preload" {
 	local srcdir # as make names the sources
+	unset MAKEFLAGS MFLAGS MAKEOVERRIDES # those of a make check that runs this test
 	srcdir=$(sed -n 's/^srcdir = //p' "$top_builddir/Makefile")
 	make -n -C "$top_builddir" check TESTS=tests/unit/test_rtt > commands
 	grep -E '^make -f Makefile .* tests/unit/test_rtt$' commands
