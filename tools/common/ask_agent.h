@@ -7,7 +7,7 @@
  * ENOENT if no agent runs; EPROTONOSUPPORT if it has another version. */
 char *ask_agent(const char *socket);
 
-/* Set a tenant's weight. 0, or an errno: EPERM for users, ENOENT if there is no such tenant, EINVAL for
+/* Set a tenant's weight. 0, or an errno: EPERM for users, ENOENT if the tenant is unknown, EINVAL for
  * an invalid weight. *reached: whether an agent has answered. */
 int agent_set_tenant(const char *socket, const char *name, double weight, bool *reached);
 

@@ -70,15 +70,15 @@ static void join_text(char *to, const char *text)
 		strcpy(to, SEVERAL);
 }
 
-/* What is wrong with some of them only is not wrong with their sum. */
+/* A fault of some queue pairs is not a fault of their sum. */
 static void join_fault(char *to, const char *text)
 {
 	if (strcmp(to, text) != 0)
 		*to = '\0';
 }
 
-/* Numbers of bytes, events and requests and rates are added. Ratios, segments, base RTTs and the time
- * at the gate are those of the queue pair with the largest. */
+/* Numbers of bytes, events and requests and rates are added. The sum's ratio, segment, base RTT
+ * and time at the gate are the largest of its queue pairs. */
 static bool is_added(const struct ccs_stats_field *f)
 {
 	return (f->unit == CCS_FIELD_COUNT || f->unit == CCS_FIELD_RATE) &&
@@ -146,7 +146,7 @@ static void join_process(struct stat_process *group, const struct ccs_stats_head
 	*to->task = *to->rank = *to->container = *to->missing_feedback = '\0';
 }
 
-/* What is known of whole processes only is not of a peer, and not added up. */
+/* Members of whole processes do not belong to a peer, and are not added up. */
 static void start_sum(struct ccs_stats_header *h)
 {
 	h->qps = h->qps_unshown = 0;

@@ -23,7 +23,7 @@ struct series {
 struct writer {
 	FILE *f;
 	const struct stat_snapshot *s;
-	const size_t *shown;             /* queue pairs with series, the first ones of each process */
+	const size_t *shown;             /* number of queue pairs with series, at the start of each process */
 	bool open;                       /* OpenMetrics */
 };
 
@@ -142,8 +142,8 @@ static size_t divide(const struct stat_snapshot *s, size_t left, struct share *s
 	return n;
 }
 
-/* The queue pairs of a party that have completed most bytes have its series. Sorts those of each
- * process by bytes. */
+/* The queue pairs of a party that have completed most bytes have its series. Sorts each process's
+ * queue pairs by bytes. */
 static void choose_busiest(struct stat_snapshot *s, struct share *share, size_t parties, size_t *shown)
 {
 	struct candidate *candidate;
