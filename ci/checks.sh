@@ -260,11 +260,12 @@ installed_files() {
   printf '%s\n' bin/ccbench bin/ccfabric bin/ccshim{,-fake} libexec/ccshim/ccshim-{debug,firewall,serve} sbin/ccshimd \
     include/ccshim/{cc,fake,feed,stats}.h lib/libccshim_feed.so.0.0.0 lib/ccshim/{ld.so.preload,lib{,ibverbs-}ccshim.so,libfakerdma.so} \
     lib/pkgconfig/{ccshim,ccshim_feed,fakerdma}.pc share/bash-completion/completions/{ccbench,ccfabric,ccshimd} \
-    share/bash-completion/completions/ccshim.bash share/ccshim/bpftrace/{gated,rate,rtt-hist}.bt \
+    share/bash-completion/completions/ccshim.bash share/zsh/site-functions/_ccshim \
+    share/fish/vendor_completions.d/{ccbench,ccfabric,ccshim,ccshimd}.fish share/ccshim/bpftrace/{gated,rate,rtt-hist}.bt \
     share/ccshim/fabric/{sonic,ucloud}.models share/doc/ccshim/examples/aimd.c \
     share/doc/ccshim/deploy/{apptainer.def,cdi.yaml,enroot-hook.sh,kubernetes{,-pod}.yaml,modulefile} \
     share/doc/ccshim/{agents,ci,fabric,metrics,operate,telemetry,tutorial}.md share/doc/ccshim/ccshim.conf.example \
-    share/doc/ccshim/metrics/{ccshim.json,ccshim-metrics.service,ccshim-metrics.timer} \
+    share/doc/ccshim/metrics/{ccshim.json,ccshim-alerts.yml,ccshim-metrics.service,ccshim-metrics.timer} \
     share/doc/ccshim/schemas/{agent,ccbench{,-matrix},ccfabric-{matrix,run,scenario},check,doctor,info,plan,report,stat}.json
   (cd "$top/ci" && printf 'libexec/ccshim/%s\n' lab/{poll,seed}.so lab/* lab/kernel/*) | grep -v '/kernel$'
   find "$top/docs/man" -name '*.[1-8]' | { if has_slurm; then cat; else grep -v /spank_ccshim; fi; } |
@@ -285,7 +286,7 @@ check_install() {
   # musl lacks the functions of _FORTIFY_SOURCE and __tls_get_addr() of glibc's linker.
   if nm -D "$lib" | grep -E '_chk@|__tls_get_addr'; then return 1; fi
   diff <(mapped_symbols | sort) <(exported_symbols "$lib")
-  [[ $("$usr/bin/ccshim" -V) == *"$(sed -n 's/^AC_INIT(\[ccshim\], \[\(.*\)\])/\1/p' \
+  [[ $("$usr/bin/ccshim" -V) == *"$(sed -n 's/^AC_INIT(\[ccshim\], \[\([^]]*\)\].*/\1/p' \
     "$top/configure.ac")"* ]]
   CCSHIM_CONFIG='' CCSHIM_LIB=$lib "$usr/bin/ccshim" run --dry-run -a timely | grep -F "$lib"
   # It finds its parts by its own place.

@@ -341,15 +341,15 @@ relocated() {
 
 # Built with the libibverbs and libc of Debian 11 it works with those of 11, 13 and this one.
 check_compat() {
-  local work=$builds/compat tests
-  printf -v tests ' tests/verbs/test_%s' "${compat_tests[@]}"
+  local work=$builds/compat programs
+  printf -v programs ' tests/verbs/test_%s' "${compat_tests[@]}"
   make -C "$builds/gcc" -s dist
   fresh "$work/11" bullseye gcc libc6-dev make pkg-config libibverbs-dev \
     libmicrohttpd-dev libseccomp-dev libsodium-dev libcmocka-dev xz-utils
   mkdir "$work/11/src" "$work/11/b"
   tar -xf "$builds"/gcc/ccshim-*.tar.xz --strip-components=1 -C "$work/11/src"
   inside "$work/11" sh -ec "cd /b; /src/configure -q $static_libs --sysconfdir=/etc
-    make -s -j$jobs libccshim.la libfakerdma.la$tests"
+    make -s -j$jobs libccshim.la libfakerdma.la$programs"
   echo "# Debian 11"
   compat_run inside "$work/11" env -C /b
   echo "# this system"
