@@ -44,6 +44,8 @@ static void fuzz_records(const uint8_t *bytes, size_t len)
 		return;
 	data[4] = CCS_WIRE_VERSION;
 	data[5] = types[bytes[0] % 3];
+	data[7] = bytes[0] / 3 % 4; /* tenants after the body */
+	data[8] = 1; /* the incarnation */
 	len -= 1;
 	if (len > sizeof(data) - CCS_WIRE_HEADER)
 		len = sizeof(data) - CCS_WIRE_HEADER;

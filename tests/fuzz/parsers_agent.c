@@ -198,6 +198,9 @@ static void receive_likely(struct input *in)
 	take(in, &m.hello, 1 + take_below(in, 160));
 	m.header.incarnation = (1 + take_below(in, 3)) * (1ull << 32);
 	m.header.sequence = take_below(in, 128);
+	m.header.tenants = m.header.sequence % 3;
+	for (unsigned i = 0; i < m.header.tenants; i++)
+		m.tenant[i] = (struct ccs_wire_tenant){ .tenant = 1 + i, .weight = 100, .flows = i + 1, .advised = 1000000 };
 	m.header.echo = take_below(in, 8) ? ccs_agent_incarnation(agent, &ends) : 0;
 	if (m.header.type == CCS_WIRE_CNP)
 		m.cnp.qpn %= 8;
