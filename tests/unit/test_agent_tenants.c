@@ -307,6 +307,28 @@ static void without_a_key_a_host_has_weight_1(void **state)
 	end(&b);
 }
 
+/* Nor does a host without a key gain a share of its own where this host has no tenants. */
+static void without_a_key_tenants_of_another_host_end_no_equality_of_flows(void **state)
+{
+	static const double weight[] = { 4, 4 };
+	struct bench b;
+
+	set_tenants(2, weight);
+	begin(&b, state, false);
+	rig_stop(b.r, NP);
+	b.r->config[NP].tenants = NULL;
+	b.r->config[NP].tenant_of = NULL;
+	rig_start(b.r, NP);
+	add_process(&b, 4);
+	add_process(&b, 32);
+	run(&b, 300);
+	claim(&b, 7, 10000, 3);
+	ccs_port_share(b.r->agent[NP], &b.r->agent[NP]->port[0]);
+	assert_int_equal(b.r->agent[NP]->port[0].shares.n, 0);
+	assert_float_equal(advised(&b.p[0]), advised(&b.p[1]), 1);
+	end(&b);
+}
+
 static void with_a_key_weights_count_but_not_flows_that_do_not_send(void **state)
 {
 	static const double weight[] = { 1, 3 };
@@ -430,6 +452,7 @@ int main(void)
 		TEST(processes_of_a_tenant_share_its_rate),
 		TEST(processes_without_a_tenant_are_one_of_weight_1),
 		TEST(without_a_key_a_host_has_weight_1),
+		TEST(without_a_key_tenants_of_another_host_end_no_equality_of_flows),
 		TEST(with_a_key_weights_count_but_not_flows_that_do_not_send),
 		TEST(the_lowest_weight_of_a_tenant_counts),
 		TEST(a_weight_changes_while_flows_send),

@@ -51,7 +51,7 @@ struct loop {
 	struct ccs_advice a;
 	struct ccs_advice_port port;
 	struct ccs_tenant_share share[4];
-	bool silent[4];                  /* it is counted, and sends nothing */
+	bool silent[4];                  /* it is stated, but does not send */
 	unsigned n;
 	double late[4];                  /* rate of each tenant in force at the port */
 	double bits;

@@ -88,7 +88,7 @@ static void note_events(const struct rig *r)
 	}
 }
 
-/* WRs of all kinds, of which few are signalled. */
+/* WRs of all kinds; few are signalled. */
 static void post(struct rig *r, unsigned i)
 {
 	static const enum ibv_wr_opcode opcodes[] = { IBV_WR_RDMA_WRITE, IBV_WR_SEND, IBV_WR_RDMA_READ };

@@ -21,7 +21,7 @@
 #include "routes.h"
 #include "topology.h"
 
-enum { FAB_TENANTS = 33, /* with that of flows without a tenant, 0 */
+enum { FAB_TENANTS = 33, /* number 0: flows without a tenant */
        FAB_PRIORITIES = 8, FAB_TTL = 64, FAB_CNP_DSCP = 48 };
 #define FAB_PS_PER_US 1e6
 

@@ -2,9 +2,10 @@
 #ifndef CCS_AGENT_TELEMETRY_SHARES_H
 #define CCS_AGENT_TELEMETRY_SHARES_H
 /*
- * Tenants' shares of a port. A sender's agent states the active flows and the weights of its tenants;
- * this host's flows that READ are known. Flows without a tenant are one tenant of weight 1 on each host. Without a key, what another host states divides only the share of
- * that host, which has weight 1.
+ * Tenants' shares of a port, where this host has tenants or a host with the key states some. A sender's
+ * agent states the active flows and the weights of its tenants; this host's flows that READ are known.
+ * Flows without a tenant are one tenant of weight 1 on each host. Without a key, statements of another
+ * host divide only the share of that host, which has weight 1.
  */
 #include "agent/host/tenants.h"
 #include "agent/telemetry/ports.h"

@@ -42,7 +42,7 @@ export class Table {
 		if (columns !== this.columns)
 			this.start(columns);
 		else if (!getSelection().isCollapsed && this.body.contains(getSelection().anchorNode))
-			return; // text that somebody is copying stays
+			return; // selected text stays until the selection ends
 		const column = columns.find((c) => c.title === this.sort?.title);
 		const sign = this.sort?.down ? -1 : 1;
 		const ordered = column ? [...rows].sort((a, b) => sign * compare(column.value(a), column.value(b))) : rows;

@@ -80,7 +80,7 @@ export const COLUMNS = {
 		column("VICTIM P99", (f) => f.victim.p99, format.micros), column("DROPS", (f) => f.drops, format.count),
 		column("ERRORS", (f) => f.errors, format.count), column("SEED", (f) => f.seed, format.name)],
 };
-COLUMNS.recording = [...COLUMNS.live]; // another array: the table starts anew
+COLUMNS.recording = [...COLUMNS.live]; // another array: the table is made again
 COLUMNS.process = COLUMNS.live.filter((c) => c !== PEER).map((c) => (c === QP ? QPS : c));
 COLUMNS.peer = COLUMNS.live.filter((c) => c !== PROGRAM && c !== PID).map((c) => (c === QP ? QPS : c));
 

@@ -48,7 +48,7 @@ static int print_help(void)
 	       "  -n, --count N           number of repetitions\n"
 	       "  --display WHAT          totals since the queue pair was created, or deltas\n"
 	       "                          since the last time              [deltas with -i]\n"
-	       "  --by WHAT               sums by process, peer, job, host or tenant of ccshimd\n"
+	       "  --by WHAT               sums by process, peer, job, host or tenant\n"
 	       "  --summary               one line, as --by host\n"
 	       "  --busy                  only queue pairs that have sent, or have data to send\n"
 	       "  --sort FIELD            sort queue pairs by a field of --json, largest first\n"
@@ -308,7 +308,7 @@ static int check_options(struct request *rq, char **operands)
 	if (rq->count && !(rq->interval_s > 0))
 		rq->interval_s = 1;
 	if (rq->by_tenant && (is_metrics(rq) || rq->sort))
-		why = "--by tenant has no metrics and is not sorted";
+		why = "--by tenant is a table or JSON: metrics and --sort do not apply to it";
 	else if (is_metrics(rq) && (rq->deltas == 1 || rq->baseline))
 		why = "metrics are totals: --display deltas and --baseline do not apply to them";
 	else if (is_metrics(rq) && (rq->sort || rq->by || rq->busy))

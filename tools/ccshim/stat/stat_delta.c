@@ -145,7 +145,7 @@ static int by_field(const void *a, const void *b)
 	return x > y ? -1 : x < y;
 }
 
-/* Of sums, of which each process has one. */
+/* Order sums: each process has one. */
 static int by_sum(const void *a, const void *b)
 {
 	return by_field(((const struct stat_process *)a)->qp, ((const struct stat_process *)b)->qp);
