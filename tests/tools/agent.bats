@@ -73,7 +73,7 @@ reloads() {
 	reloads "loaded keys of key: 1 10.0.0.0/8 send"
 }
 
-# The tenants, as the status and as `ccshim stat --by tenant` have them.
+# The tenants, as the status has them.
 tenants() {
 	"$top_builddir/tools/ccshimd/ccshimd" --socket "$socket" --status | jq -c '.tenants | map([.tenant, .weight])'
 }
@@ -101,13 +101,11 @@ tenants() {
 	grep -F "conf: its tenants are not in force; correct the file, and send SIGHUP" agent.err
 }
 
-@test "ccshim set tenant and stat --by tenant" {
+@test "ccshim set tenant changes a weight; stat --by tenant needs the agent" {
 	printf '%s\n' '[tenant a]' "match = uid:$EUID" > conf
 	start --tenants conf
 	export CCSHIM_AGENT=$socket
 	ccshim=$top_builddir/tools/ccshim/ccshim
-	"$ccshim" stat --by tenant --json | jq -e '.tenants | map(.tenant) == [null, "a"]'
-	"$ccshim" stat --by tenant | grep -E '^a +1 +0 +0 '
 	for bad in "a" "a weight=0" "a weight=x" "a cap=1g" "a weight=1 weight=2" ""; do
 		read -ra words <<< "$bad"
 		run "$ccshim" set tenant "${words[@]}"

@@ -42,7 +42,7 @@ static int setup(void **state)
 
 static enum stat_limit limit_of(struct ccs_stats_qp q)
 {
-	return stat_limit_of(&q, 2);
+	return stat_limit_of(&(struct stat_qp){ .q = q }, 2);
 }
 
 static void flow_that_waits_at_its_rate_is_limited_by_it(void **state)
@@ -246,6 +246,21 @@ static void sum_of_several_processes_is_of_none(void **state)
 	stat_free(&s);
 }
 
+static void sum_has_the_strongest_limit(void **state)
+{
+	struct stat_snapshot sums;
+
+	/* One flow waits with a full window, the others are idle with wide windows. */
+	qp[0].q.bytes = 1000, qp[0].q.inflight = qp[0].q.window;
+	for (unsigned i = 1; i < 4; i++)
+		qp[i].q.bytes = qp[i].q.inflight = 0;
+	assert_int_equal(stat_copy(&sums, &snapshot), 0);
+	assert_int_equal(stat_group(&sums, STAT_BY_HOST), 0);
+	assert_int_equal(sums.count, 1);
+	assert_int_equal(stat_limit_of(sums.process[0].qp, sums.since_s), STAT_WINDOW);
+	stat_free(&sums);
+}
+
 /* -- the page ---------------------------------------------------------------------------------- */
 
 /* The page, which the caller frees. */
@@ -385,6 +400,7 @@ int main(void)
 		cmocka_unit_test_setup(busy_flows_come_first_in_every_order, setup),
 		cmocka_unit_test_setup(each_order_has_its_key, setup),
 		cmocka_unit_test_setup(filter_selects_by_program_peer_or_whole_pid, setup),
+		cmocka_unit_test_setup(sum_has_the_strongest_limit, setup),
 		cmocka_unit_test_setup(sums_have_all_bytes_and_the_longest_wait, setup),
 		cmocka_unit_test_setup(page_fills_the_screen_and_no_more, setup),
 		cmocka_unit_test_setup(page_without_flows_gives_the_reason_and_a_remedy, setup),

@@ -19,7 +19,7 @@ setup() {
 # Wait until the program has ended.
 teardown() {
 	[ -z "${app:-}" ] || { exec 8>&-; kill "$app" 2>/dev/null; wait "$app"; } || true
-	for pid in ${other:-} "${others[@]}"; do kill "$pid" 2> /dev/null || true; done
+	for pid in ${other:-} ${agent:-} "${others[@]}"; do kill "$pid" 2> /dev/null || true; done
 }
 
 # begin [COMMAND...]: start shown.c, and wait until it is ready.
@@ -524,9 +524,36 @@ begin_other() {
 	[[ $output == *"--by: 'qps' is no kind of sum; did you mean 'qp'?"* ]]
 }
 
+@test "sums by tenant have the names and weights of the agent" {
+	printf '%s\n' '[tenant a]' 'match = app:shown' 'weight = 2.5' > conf
+	"$top_builddir/tools/ccshimd/ccshimd" --no-capture --verify none --socket "$PWD/agent" --tenants conf \
+		--port $((20000 + RANDOM % 10000)) --address 127.0.0.80 2> agent.err 3>&- 7<&- 8>&- &
+	agent=$!
+	until "$top_builddir/tools/ccshimd/ccshimd" --status --socket "$PWD/agent" > status 2> /dev/null; do
+		kill -0 "$agent" || { cat agent.err; return 1; }
+	done
+	export CCSHIM_AGENT=$PWD/agent
+	CCSHIM_CC=rcp begin
+	tell 'write 10'
+	until jq -e ".clients | any(.pid == $app and .tenant == \"a\")" status > /dev/null; do
+		"$top_builddir/tools/ccshimd/ccshimd" --status --socket "$PWD/agent" > status
+	done
+	$ccshim stat -p "$app" --by tenant > table
+	grep -E '^ +TENANT +WEIGHT +QPS ' table
+	grep -E '^ +a +2.5 +2 ' table
+	$ccshim stat -p "$app" --by tenant --json > json
+	jq -e '.by == "tenant" and (.processes | map([.tenant, .weight, .qps[0].queue_pairs]) == [["a", 2.5, 2]])' json
+	$ccshim top -i 0.05 --by tenant | grep -E ' a +2 '
+	kill "$agent"
+	wait "$agent"
+	agent=
+	run -1 $ccshim stat -p "$app" --by tenant
+	[[ $output == *"--by tenant: no reply from the agent at $PWD/agent"* ]]
+}
+
 @test "invalid options are refused" {
 	for args in "-p x" "-p 0" "-i 0" "-i soon" "-n 0" "-d more" "--sort byte" "--max-qps -1" "more" \
-		"--openmetrics --baseline" "--prometheus --display deltas" "--json --prometheus" "--prometheus --sort bytes" "--prometheus --by process" "--openmetrics --busy" "--prometheus --summary" "--baseline --display deltas" "--no"; do
+		"--openmetrics --baseline" "--prometheus --display deltas" "--json --prometheus" "--prometheus --sort bytes" "--prometheus --by process" "--openmetrics --busy" "--prometheus --summary" "--openmetrics --by tenant" "--baseline --display deltas" "--no"; do
 		run -2 $ccshim stat $args
 	done
 	run -2 $ccshim stat --sort byte

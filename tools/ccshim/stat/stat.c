@@ -34,7 +34,6 @@ struct request {
 	const char *reset, *baseline;    /* files */
 	enum stat_by by;
 	bool busy;                       /* only queue pairs with data */
-	bool by_tenant;
 };
 
 static int print_help(void)
@@ -123,20 +122,6 @@ static int explain_absence(pid_t pid)
 	return EXIT_FAILED;
 }
 
-static int print_tenants(const struct request *rq, const struct stat_snapshot *s)
-{
-	struct ccs_options o;
-
-	ccs_options_load_as("ccshim", &o, NULL, NULL);
-	if (stat_by_tenant(s, o.agent, rq->form == JSON, rq->interval_s > 0, stdout)) {
-		fflush(stdout);
-		return 0;
-	}
-	tool_error("stat", "--by tenant: no reply from the agent at %s: %s; tenants need ccshimd", o.agent,
-		   strerror(errno));
-	return EXIT_FAILED;
-}
-
 static void print_snapshot(const struct request *rq, struct stat_snapshot *s)
 {
 	static const char clear[] = "\033[H\033[J";
@@ -166,6 +151,15 @@ static void print_snapshot(const struct request *rq, struct stat_snapshot *s)
 	fflush(stdout);
 }
 
+static int read_tenants(struct stat_snapshot *s)
+{
+	const char *why = stat_read_tenants(s);
+
+	if (why)
+		tool_error("stat", "--by tenant: %s", why);
+	return why ? -1 : 0;
+}
+
 /* Print a copy of `now`, with base subtracted and sorted. */
 static int print_copy(const struct request *rq, const struct stat_snapshot *now,
 		const struct stat_snapshot *base)
@@ -177,13 +171,13 @@ static int print_copy(const struct request *rq, const struct stat_snapshot *now,
 		stat_subtract(&s, base);
 	if (!rc && rq->busy)
 		stat_keep(&s, stat_is_busy, NULL);
+	if (!rc && rq->by == STAT_BY_TENANT)
+		rc = read_tenants(&s);
 	if (!rc)
-		rc = stat_group(&s, rq->by_tenant ? STAT_BY_QP : rq->by);
+		rc = stat_group(&s, rq->by);
 	if (!rc && rq->sort)
 		stat_sort(&s, rq->sort);
-	if (!rc && rq->by_tenant)
-		rc = print_tenants(rq, &s);
-	else if (!rc)
+	if (!rc)
 		print_snapshot(rq, &s);
 	stat_free(&s);
 	return rc || ferror(stdout) ? EXIT_FAILED : EXIT_OK;
@@ -241,12 +235,6 @@ static int parse_sort(struct request *rq)
 	return EXIT_USAGE;
 }
 
-static int parse_by(struct request *rq)
-{
-	rq->by_tenant = strcmp(optarg, "tenant") == 0;
-	return rq->by_tenant || stat_parse_by("stat", optarg, &rq->by) ? 0 : EXIT_USAGE;
-}
-
 static int parse_deltas(struct request *rq)
 {
 	rq->deltas = strcmp(optarg, "deltas") == 0;
@@ -282,7 +270,7 @@ static int parse_option(struct request *rq, int c)
 	case 'n': ok = tool_parse_count("stat", "-n", optarg, 1, ULONG_MAX, &rq->count); break;
 	case OPT_DISPLAY: return parse_deltas(rq);
 	case OPT_SORT: return parse_sort(rq);
-	case OPT_BY: return parse_by(rq);
+	case OPT_BY: return stat_parse_by("stat", optarg, &rq->by) ? 0 : EXIT_USAGE;
 	case OPT_SUMMARY: rq->by = STAT_BY_HOST; return 0;
 	case OPT_BUSY: rq->busy = true; return 0;
 	case OPT_MAX_QPS: ok = tool_parse_count("stat", "--max-qps", optarg, 0, 1000000, &rq->max_qps); break;
@@ -307,9 +295,7 @@ static int check_options(struct request *rq, char **operands)
 	}
 	if (rq->count && !(rq->interval_s > 0))
 		rq->interval_s = 1;
-	if (rq->by_tenant && (is_metrics(rq) || rq->sort))
-		why = "--by tenant is a table or JSON: metrics and --sort do not apply to it";
-	else if (is_metrics(rq) && (rq->deltas == 1 || rq->baseline))
+	if (is_metrics(rq) && (rq->deltas == 1 || rq->baseline))
 		why = "metrics are totals: --display deltas and --baseline do not apply to them";
 	else if (is_metrics(rq) && (rq->sort || rq->by || rq->busy))
 		why = "metrics have the queue pairs with most bytes: --sort, --by, --summary and --busy do not "

@@ -12,14 +12,26 @@
 #include "config/job.h"
 #include "observe/stats_fields.h"
 
+/* The limit of a flow's rate in an interval. */
+enum stat_limit {
+	STAT_IDLE,                       /* the queue was empty */
+	STAT_APPLICATION,                /* it waits for no gate: the application posts no more */
+	STAT_RATE, STAT_WINDOW,          /* set by the algorithm or by the user */
+	STAT_OBSERVED,                   /* only observed: not limited by the shim */
+	STAT_UNCONTROLLED,
+};
+
 struct stat_qp {
 	struct ccs_stats_qp q;
 	struct ccs_stats_rtt rtt;
 	uint64_t sums;                   /* the queue pairs that it sums up; 0: it is one */
+	enum stat_limit limit;           /* of a sum: the strongest limit of its queue pairs */
 };
 
 /* Queue pairs are shown each, or summed up. */
-enum stat_by { STAT_BY_QP, STAT_BY_PROCESS, STAT_BY_PEER, STAT_BY_JOB, STAT_BY_HOST, STAT_BYS };
+enum stat_by {
+	STAT_BY_QP, STAT_BY_PROCESS, STAT_BY_PEER, STAT_BY_JOB, STAT_BY_TENANT, STAT_BY_HOST, STAT_BYS
+};
 
 struct stat_process {
 	struct ccs_stats_header h;       /* missing fields of an older file are 0; text ends in NUL */
@@ -33,6 +45,8 @@ struct stat_process {
 	bool ambiguous;                  /* it has two files: no request is sent to either */
 	dev_t dev;                       /* device of the file */
 	ino_t ino;                       /* inode of the file */
+	char tenant[64];                 /* after stat_read_tenants(); "": none */
+	double weight;                   /* of the tenant */
 	size_t party;                    /* number of the user or container whose file it is */
 	char file[360], other_file[360]; /* other_file: if it is ambiguous */
 };
@@ -101,16 +115,8 @@ extern const char *const stat_bys[STAT_BYS];
 /* Parse the argument of option --by; false after printing an error of the command. */
 bool stat_parse_by(const char *cmd, const char *text, enum stat_by *by);
 
-/* stat_limit.c. The limit of a flow's rate, from its increase in an interval. */
-enum stat_limit {
-	STAT_IDLE,                       /* the queue was empty */
-	STAT_APPLICATION,                /* it waits for no gate: the application posts no more */
-	STAT_RATE, STAT_WINDOW,          /* set by the algorithm or by the user */
-	STAT_OBSERVED,                   /* only observed: not limited by the shim */
-	STAT_UNCONTROLLED,
-};
-
-enum stat_limit stat_limit_of(const struct ccs_stats_qp *q, double since_s);
+/* stat_limit.c. The limit of a flow or of a sum, from its increase in an interval. */
+enum stat_limit stat_limit_of(const struct stat_qp *qp, double since_s);
 extern const char *const stat_limits[]; /* the name of each */
 extern const char *const stat_styles[]; /* its attributes on a terminal, ECMA-48 */
 
@@ -118,10 +124,9 @@ extern const char *const stat_styles[]; /* its attributes on a terminal, ECMA-48
 int stat_save(const struct stat_snapshot *s, const char *file);
 int stat_load(struct stat_snapshot *s, const char *file);
 
-/* stat_tenant.c. Sums by tenant, which the agent at that socket knows. False and errno: it does not
- * reply. */
-bool stat_by_tenant(const struct stat_snapshot *s, const char *socket, bool json, bool one_line,
-		    FILE *out);
+/* stat_tenant.c. Set the tenant of each process, which the host agent of option agent knows. NULL, or
+ * why it cannot. */
+const char *stat_read_tenants(struct stat_snapshot *s);
 
 /* The output formats. */
 void stat_table(const struct stat_snapshot *s, FILE *out);

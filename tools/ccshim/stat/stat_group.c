@@ -12,7 +12,7 @@
 
 const char *const stat_bys[STAT_BYS] = {
 	[STAT_BY_QP] = "qp", [STAT_BY_PROCESS] = "process", [STAT_BY_PEER] = "peer", [STAT_BY_JOB] = "job",
-	[STAT_BY_HOST] = "host",
+	[STAT_BY_TENANT] = "tenant", [STAT_BY_HOST] = "host",
 };
 
 bool stat_parse_by(const char *cmd, const char *text, enum stat_by *by)
@@ -26,7 +26,7 @@ bool stat_parse_by(const char *cmd, const char *text, enum stat_by *by)
 		ccs_suggest_offer(&near, stat_bys[*by]);
 	}
 	tool_error(cmd, "--by: '%s' is no kind of sum%s", text, near.best
-		   ? ccs_suggest_hint(&near, hint, sizeof(hint)) : "; give qp, process, peer, job or host");
+		   ? ccs_suggest_hint(&near, hint, sizeof(hint)) : "; give qp, process, peer, job, tenant or host");
 	return false;
 }
 
@@ -47,7 +47,7 @@ bool stat_is_busy(const struct stat_snapshot *s, const struct stat_process *p, c
 		  const void *arg)
 {
 	(void)p, (void)arg;
-	return s->since_s > 0 ? stat_limit_of(&qp->q, s->since_s) != STAT_IDLE
+	return s->since_s > 0 ? stat_limit_of(qp, s->since_s) != STAT_IDLE
 		: qp->q.bytes || qp->q.inflight || qp->q.queued;
 }
 
@@ -59,6 +59,7 @@ static bool is_of_group(const struct stat_process *group, const struct stat_proc
 	switch (by) {
 	case STAT_BY_PEER: return memcmp(group->qp->q.peer_gid, qp->q.peer_gid, sizeof(qp->q.peer_gid)) == 0;
 	case STAT_BY_JOB: return strcmp(group->h.job, p->h.job) == 0;
+	case STAT_BY_TENANT: return strcmp(group->tenant, p->tenant) == 0;
 	case STAT_BY_HOST: return true;
 	default: return group->h.pid == p->h.pid;
 	}
@@ -109,7 +110,18 @@ static void add_rtts(struct ccs_stats_rtt *to, const struct ccs_stats_rtt *rtt)
 	to->min_ns = to->max_ns = 0;
 }
 
-static void join_qp(struct stat_qp *to, const struct stat_qp *qp)
+static void join_limit(enum stat_limit *to, enum stat_limit limit)
+{
+	static const unsigned strength[] = {
+		[STAT_IDLE] = 0, [STAT_OBSERVED] = 1, [STAT_UNCONTROLLED] = 2, [STAT_APPLICATION] = 3,
+		[STAT_WINDOW] = 4, [STAT_RATE] = 5,
+	};
+
+	if (strength[limit] > strength[*to])
+		*to = limit;
+}
+
+static void join_qp(struct stat_qp *to, const struct stat_qp *qp, double since_s)
 {
 	struct ccs_stats_qp *q = &to->q;
 
@@ -129,6 +141,7 @@ static void join_qp(struct stat_qp *to, const struct stat_qp *qp)
 		q->updated_ns = qp->q.updated_ns, to->rtt.last_ns = qp->rtt.last_ns;
 	q->enforced |= qp->q.enforced;
 	q->nhops = 0;
+	join_limit(&to->limit, stat_limit_of(qp, since_s));
 	to->sums++;
 }
 
@@ -155,7 +168,7 @@ static void start_sum(struct ccs_stats_header *h)
 }
 
 static bool start_group(struct stat_process *group, const struct stat_process *p, const struct stat_qp *qp,
-			enum stat_by by)
+			const struct stat_snapshot *s)
 {
 	*group = *p;
 	group->qp = malloc(sizeof(*group->qp));
@@ -163,9 +176,10 @@ static bool start_group(struct stat_process *group, const struct stat_process *p
 	if (!group->qp)
 		return false;
 	*group->qp = *qp;
+	group->qp->limit = stat_limit_of(qp, s->since_s);
 	group->qp->sums = 1;
 	group->qp->q.lqpn = group->qp->q.peer_qpn = 0;
-	if (by != STAT_BY_PROCESS)
+	if (s->by != STAT_BY_PROCESS)
 		start_sum(&group->h);
 	return true;
 }
@@ -190,9 +204,9 @@ int stat_group(struct stat_snapshot *s, enum stat_by by)
 				if (is_of_group(&groups.process[g], p, &p->qp[k], by))
 					break;
 			if (g < groups.count) {
-				join_qp(groups.process[g].qp, &p->qp[k]);
+				join_qp(groups.process[g].qp, &p->qp[k], s->since_s);
 				join_process(&groups.process[g], &p->h);
-			} else if (start_group(&groups.process[g], p, &p->qp[k], by)) {
+			} else if (start_group(&groups.process[g], p, &p->qp[k], &groups)) {
 				groups.count++;
 			}
 			groups.process[g].h.qps += by != STAT_BY_PROCESS;

@@ -59,7 +59,7 @@ static void write_qp(struct ccs_json *j, const struct stat_snapshot *s, const st
 		ccs_json_uint(j, "queue_pairs", qp->sums);
 	ccs_stats_json_qp(j, &qp->q, s->now_ns);
 	if (s->since_s > 0)
-		ccs_json_str(j, "limit", stat_limits[stat_limit_of(&qp->q, s->since_s)]);
+		ccs_json_str(j, "limit", stat_limits[stat_limit_of(qp, s->since_s)]);
 	write_rtt(j, &qp->rtt);
 	ccs_json_num(j, "age_us", age_us(s, qp->q.created_ns));
 	ccs_json_num(j, "idle_us", age_us(s, qp->q.updated_ns));
@@ -81,6 +81,10 @@ static void write_process(struct ccs_json *j, const struct stat_snapshot *s,
 	if (*job.host)
 		ccs_json_str(j, "host", job.host);
 	ccs_job_json(j, &job);
+	if (*p->tenant) {
+		ccs_json_str(j, "tenant", p->tenant);
+		ccs_json_num(j, "weight", p->weight);
+	}
 	ccs_json_str(j, "mode", p->h.mode);
 	ccs_json_str(j, "cc", p->h.cc);
 	if (*p->h.missing_feedback)

@@ -18,10 +18,13 @@ const char *const stat_styles[] = {
 	[STAT_OBSERVED] = "", [STAT_UNCONTROLLED] = "\033[31m",
 };
 
-enum stat_limit stat_limit_of(const struct ccs_stats_qp *q, double since_s)
+enum stat_limit stat_limit_of(const struct stat_qp *qp, double since_s)
 {
+	const struct ccs_stats_qp *q = &qp->q;
 	const double goodput = 8 * (double)q->bytes / since_s;
 
+	if (qp->sums)
+		return qp->limit;
 	if (*q->uncontrolled)
 		return STAT_UNCONTROLLED;
 	if (!q->bytes && !q->inflight && !q->queued)

@@ -17,12 +17,12 @@
 enum { CELL = 24, INDENT = 2, WIDE = 256, LINE = 2048 };
 
 enum column {
-	PID, PROGRAM, JOB, QPS, DEVICE, LQPN, PEER, ALGORITHM, FEEDBACK, RATE, DONE, WINDOW, RTT_P50, RTT_P99, GATED, CNPS,
+	PID, PROGRAM, JOB, TENANT, WEIGHT, QPS, DEVICE, LQPN, PEER, ALGORITHM, FEEDBACK, RATE, DONE, WINDOW, RTT_P50, RTT_P99, GATED, CNPS,
 	UTILISATION, HOPS, COLUMNS
 };
 
 #define BY(what) (1u << STAT_BY_##what)
-#define SUMS (BY(PROCESS) | BY(PEER) | BY(JOB) | BY(HOST))
+#define SUMS (BY(PROCESS) | BY(PEER) | BY(JOB) | BY(TENANT) | BY(HOST))
 
 static const struct {
 	const char *title, *deltas_title; /* deltas_title NULL: the same */
@@ -33,6 +33,8 @@ static const struct {
 	[PID] = { "PID", NULL, 7, 0, BY(PROCESS) },
 	[PROGRAM] = { "PROGRAM", NULL, -14, 0, BY(PROCESS) | BY(PEER) | BY(JOB) },
 	[JOB] = { "JOB", NULL, -8, 8, BY(PROCESS) | BY(JOB) },
+	[TENANT] = { "TENANT", NULL, -16, 0, BY(TENANT) },
+	[WEIGHT] = { "WEIGHT", NULL, 6, 0, BY(TENANT) },
 	[QPS] = { "QPS", NULL, 5, 0, SUMS },
 	[DEVICE] = { "DEVICE/PORT", NULL, -12, 0, BY(QP) },
 	[LQPN] = { "LQPN", NULL, 8, 0, BY(QP) },
@@ -174,6 +176,8 @@ static void format_group(struct row *row, const struct stat_process *p, const st
 	snprintf(row->cell[PID], WIDE, h.pid ? "%" PRIu64 : "-", h.pid);
 	snprintf(row->cell[PROGRAM], WIDE, "%s", clean(h.program));
 	snprintf(row->cell[JOB], WIDE, "%s", *h.job ? clean(h.job) : "-");
+	snprintf(row->cell[TENANT], WIDE, "%s", *p->tenant ? p->tenant : "-");
+	snprintf(row->cell[WEIGHT], WIDE, *p->tenant ? "%g" : "-", p->weight);
 	snprintf(row->cell[QPS], WIDE, "%" PRIu64, qp->sums);
 }
 
@@ -288,11 +292,11 @@ static struct layout choose_layout(const struct part *part, size_t width)
 }
 
 /* The limit of a flow is known for an interval only. */
-static const char *style_of(const struct stat_snapshot *s, const struct ccs_stats_qp *q)
+static const char *style_of(const struct stat_snapshot *s, const struct stat_qp *qp)
 {
-	if (*q->uncontrolled || is_ineffective(q))
+	if (*qp->q.uncontrolled || is_ineffective(&qp->q))
 		return stat_styles[STAT_UNCONTROLLED];
-	return s->since_s > 0 ? stat_styles[stat_limit_of(q, s->since_s)] : "";
+	return s->since_s > 0 ? stat_styles[stat_limit_of(qp, s->since_s)] : "";
 }
 
 static void print_row(const struct layout *l, const struct row *row, const char *style, FILE *out)
@@ -320,7 +324,7 @@ static void print_part(const struct part *part, FILE *out)
 	for (const struct stat_process *p = part->process; p < part->process + part->count; p++)
 		for (size_t k = 0; k < p->count; k++) {
 			format_row(&row, part->s, p, p->qp[k]);
-			print_row(&l, &row, style_of(part->s, &p->qp[k].q), out);
+			print_row(&l, &row, style_of(part->s, &p->qp[k]), out);
 		}
 }
 

@@ -23,7 +23,7 @@ static int print_help(void)
 	       "  -i, --interval SECONDS  interval between two pages                        [1]\n"
 	       "  -n, --count N           number of pages; then exit\n"
 	       "  --sort KEY              gated, goodput, rate, rtt or program          [gated]\n"
-	       "  --by WHAT               sums by process, peer, job or host, not flows\n"
+	       "  --by WHAT               sums by process, peer, job, tenant or host\n"
 	       "  --filter TEXT           only flows of that PID or job, or with TEXT in the\n"
 	       "                          name of their program or peer\n"
 	       "  --json                  a line of JSON for each page, as of ccshim stat\n"
@@ -42,7 +42,7 @@ struct request {
 
 /* -- the screen -------------------------------------------------------------------------------- */
 
-static void draw(const struct stat_snapshot *s, struct top_view *v)
+static void draw(struct stat_snapshot *s, struct top_view *v)
 {
 	char *text = NULL;
 	size_t len = 0;
@@ -50,6 +50,8 @@ static void draw(const struct stat_snapshot *s, struct top_view *v)
 
 	if (!f)
 		return;
+	if (v->by == STAT_BY_TENANT)
+		stat_read_tenants(s);    /* without an agent no process has a tenant */
 	top_screen_size(&v->rows, &v->columns);
 	top_page(s, v, f);
 	if (fclose(f) == 0)
@@ -110,7 +112,7 @@ static bool handle_key(struct top_view *v, int key)
 }
 
 /* Draw and handle keys until the next page is due. False: quit. */
-static bool print_page(const struct stat_snapshot *s, struct top_view *v)
+static bool print_page(struct stat_snapshot *s, struct top_view *v)
 {
 	const double due_s = seconds_now(CLOCK_MONOTONIC) + v->interval_s;
 	int key = TOP_REDRAW;
@@ -154,6 +156,15 @@ static bool print_json(struct stat_snapshot *s, const struct top_view *v)
 	return true;
 }
 
+static bool read_tenants(struct stat_snapshot *s)
+{
+	const char *why = stat_read_tenants(s);
+
+	if (why)
+		tool_error("top", "--by tenant: %s", why);
+	return !why;
+}
+
 static int print_pages(struct request *rq)
 {
 	struct stat_snapshot last, s = { 0 };
@@ -164,6 +175,8 @@ static int print_pages(struct request *rq)
 	for (unsigned long n = 0; ok && n < (rq->count ? rq->count : 1); n++) {
 		seconds_sleep(rq->view.interval_s);
 		ok = stat_read_increase(&s, &last);
+		if (ok && rq->view.by == STAT_BY_TENANT)
+			ok = read_tenants(&s);
 		if (n && !rq->json)
 			putchar('\n');
 		if (ok && rq->json)

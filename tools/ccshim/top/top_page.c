@@ -108,14 +108,20 @@ static void format_us(char cell[CELL], double us)
 	human_us(us > 0 ? us : NAN, cell, CELL);
 }
 
+static const char *name_of(const struct stat_process *p, enum stat_by by)
+{
+	const char *name = by == STAT_BY_JOB ? p->h.job : by == STAT_BY_TENANT ? p->tenant : p->h.program;
+
+	return *name ? name : "-";
+}
+
 static void print_row(FILE *out, const struct top_view *v, const struct top_row *r)
 {
 	const struct ccs_stats_qp *q = &r->qp->q;
 	char cell[COLUMNS][CELL];
 
 	snprintf(cell[PID], CELL, r->process->h.pid ? "%" PRIu64 : "-", r->process->h.pid);
-	snprintf(cell[PROGRAM], CELL, "%.20s", v->by != STAT_BY_JOB ? r->process->h.program
-		 : *r->process->h.job ? r->process->h.job : "-");
+	snprintf(cell[PROGRAM], CELL, "%.20s", name_of(r->process, v->by));
 	if (v->by == STAT_BY_QP || v->by == STAT_BY_PEER)
 		format_peer(cell[PEER], q->peer_gid);
 	else
@@ -139,8 +145,8 @@ static void print_titles(FILE *out, const struct top_view *v)
 
 	for (unsigned i = 0; i < COLUMNS; i++)
 		snprintf(cell[i], CELL, "%s", columns[i].title);
-	if (v->by == STAT_BY_JOB)
-		strcpy(cell[PROGRAM], "JOB");
+	if (v->by == STAT_BY_JOB || v->by == STAT_BY_TENANT)
+		strcpy(cell[PROGRAM], v->by == STAT_BY_JOB ? "JOB" : "TENANT");
 	if (v->by)
 		strcpy(cell[v->by == STAT_BY_PEER ? LQPN : PEER], "QPS");
 	print_cells(out, v, TERMINAL_TITLES, cell);
@@ -196,7 +202,7 @@ static void print_keys(FILE *out, const struct top_view *v, size_t printed, size
 
 static const char *const help[] = {
 	"s            next order: gated, goodput, rate, rtt, program",
-	"t            next kind of line: queue pair, sums by process, peer, job, host",
+	"t            next kind of line: queue pair, sums by process, peer, job, tenant, host",
 	"f            filter by program, peer, PID or job; Enter accepts, Escape removes it",
 	"up, down     scroll by a line, also j and k",
 	"PgUp, PgDn   scroll by a page; Home and End go to the ends",
