@@ -134,8 +134,8 @@ static void put_shares(struct ccs_json *j, const struct ccs_agent *a, const stru
 	const bool binds = (double)port->record.advised < CCS_ADVICE_FREE * port->capacity;
 
 	ccs_json_array(j, "shares");
-	for (const struct ccs_tenant_share *s = port->shares.share; s < port->shares.share + port->shares.n;
-	     s++) {
+	for (unsigned i = 0; i < port->shares.n; i++) {
+		const struct ccs_tenant_share *s = &port->shares.share[i];
 		const double factor = s->weight / s->flows / port->shares.unit;
 
 		ccs_json_object(j, NULL);

@@ -245,7 +245,8 @@ int ccs_tenants_of(const struct ccs_tenants *t, pid_t pid, uid_t uid)
 	read_proc(pid, "comm", app, sizeof(app));
 	app[strcspn(app, "\n")] = '\0';
 	snprintf(user, sizeof(user), "%u", uid);
-	for (const struct ccs_tenant *h = t->tenant; h < t->tenant + t->n; h++) {
+	for (unsigned i = 0; i < t->n; i++) {
+		const struct ccs_tenant *h = &t->tenant[i];
 		const bool matches = h->kind == CCS_TENANT_UID ? strcmp(h->pattern, user) == 0 :
 				     h->kind == CCS_TENANT_APP ? fnmatch(h->pattern, app, 0) == 0 :
 				     is_in_cgroup(h, cgroups);
