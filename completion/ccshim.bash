@@ -84,7 +84,7 @@ _ccshim_replay() {
 	esac
 	case $word in
 	-*) COMPREPLY=($(compgen -W "-a -h --cc --help --line-rate --base-rtt --rtt-jitter --segment --flows --qp
-		--timers --check" -- "$word")) ;;
+		--pid --table --timers --check" -- "$word")) ;;
 	*) COMPREPLY=($(compgen -f -- "$word")) ;;
 	esac
 }

@@ -60,6 +60,8 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/plot/plot.h \
 	tools/ccshim/plot/plot_data.c \
 	tools/ccshim/plot/plot_draw.c \
+	tools/ccshim/plot/plot_bench.c \
+	tools/ccshim/plot/plot_export.c \
 	tools/ccshim/plot/plot_stat.c \
 	tools/ccshim/plot/plot_trace.c \
 	tools/ccshim/shared/preload.c \
@@ -67,6 +69,7 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/replay/replay.c \
 	tools/ccshim/replay/replay.h \
 	tools/ccshim/replay/replay_csv.c \
+	tools/ccshim/replay/replay_table.c \
 	tools/ccshim/run/run.c \
 	tools/ccshim/run/impair.c \
 	tools/ccshim/run/run_adapt.c \

@@ -357,6 +357,15 @@ slow() {
 	browser drop=both.csv "until=document.getElementById('status').textContent.includes('both.csv: 2 flows')" \
 		"print=document.body.innerText.includes('ignored')" > dropped
 	[ "$(cat dropped)" = False ]
+	# Two processes with the same numbers of queue pairs, as they write it and as a table.
+	local pid; pid=$(sed -n 's/^# ccshim .*, process \([0-9]*\),.*/\1/p' trace.csv)
+	sed "s/process $pid/process 1/; s/,$pid\$/,1/" trace.csv | cat trace.csv - > two.csv
+	"$ccshim" replay --table two.csv > table.csv
+	for file in two.csv table.csv; do
+		browser "drop=$file" "until=document.getElementById('status').textContent.includes('$file: 4 flows')" \
+			"print=[...document.querySelectorAll('#flows tbody tr')].map((tr) => tr.children[1].textContent).sort()" > dropped
+		[ "$(tr -d "[',]" < dropped)" = "1 1 $pid $pid" ]
+	done
 	# A program without a text does not break the page, and numbers instead of texts are filtered.
 	echo '{"qps": [{"lqpn": {"toString": 1}}]}' > wrong.json
 	echo '{"program": "app", "qps": [{"lqpn": 7, "peer": 25}]}' > numbers.json
