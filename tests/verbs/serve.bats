@@ -409,6 +409,22 @@ thousand() {
 	[ "$(paste -sd ' ' out)" = "13 True 50 True None 1000 True 50 True" ] || { cat out; return 1; }
 }
 
+# Outside of the window neither rows nor charts are drawn, and a sum that stays is not written again.
+@test "among 1000 flows only the visible ones are drawn again" {
+	serve
+	mapfile -t more < <(readings 3)
+	thousand "until=readings >= 12" "print=document.getElementById('all').click()" \
+		"print=void(sums = new MutationObserver(() => {}), sums.observe(document.querySelector('#flows tfoot'), { childList: true }))" \
+		"print=void(drawn = new Set, stroke = CanvasRenderingContext2D.prototype.stroke,
+			CanvasRenderingContext2D.prototype.stroke = function (...a) { drawn.add(this.canvas); return stroke.apply(this, a); })" \
+		"until=document.querySelectorAll('#flows tbody tr').length === 1000" "${more[@]}" "print=drawn.size > 0" \
+		"print=void(scrollTo(0, 1e6), cells = [...document.querySelectorAll('#flows tbody tr')].slice(0, 9))" "${more[@]}" \
+		"print=void(drawn.clear(), rtts = cells.map((tr) => tr.innerText).join())" "${more[@]}" \
+		"print=drawn.size" "print=cells.map((tr) => tr.innerText).join() === rtts" "print=sums.takeRecords().length" \
+		"print=void scrollTo(0, 0)" "until=drawn.size > 0 && cells.map((tr) => tr.innerText).join() !== rtts"
+	[ "$(grep -v None out | paste -sd ' ')" = "True 0 True 0" ] || { cat out; return 1; }
+}
+
 @test "focus, selected text and the order of rows survive new readings" {
 	local row='document.querySelector("#flows tbody tr:nth-child(7)")'
 	serve

@@ -2,7 +2,7 @@
 // Reads files that were recorded: traces, recordings of 'ccshim stat --json', reports, and results of
 // ccbench. The result is { kind: "trace", "recording", "report" or "bench", name, origin: of its times,
 // flows, notes }. A flow has a weight, by which flows are ranked.
-import { History } from "./live.js";
+import { History, readSnapshot } from "./live.js";
 import { Series } from "./series.js";
 
 const TRACE_CURVES = ["rate", "rtt", "inflight", "window", "queue"];
@@ -191,7 +191,7 @@ function readRecording(name, snapshots) {
 	const history = new History();
 
 	for (const snapshot of snapshots)
-		history.add(snapshot);
+		history.add(snapshot.time, readSnapshot(snapshot));
 	return { kind: "recording", name, origin: history.first, flows: [...history.flows.values()], notes: [] };
 }
 
