@@ -39,7 +39,7 @@ EXTRA_DIST += ci/words.budget
 EXTRA_DIST += docs/guide/dcqcn.png docs/guide/hpcc.png docs/measured/incast.json docs/measured/incast.png
 EXTRA_DIST += tests/README.md
 EXTRA_DIST += tests/lab/lab.bats tests/lab/recipes tests/lab/recipes.bats
-EXTRA_DIST += action.yml ci/Containerfile ci/gitlab.yml
+EXTRA_DIST += .containerignore action.yml ci/Containerfile ci/gitlab.yml
 EXTRA_DIST += tests/lab/qemu.bats
 
 EXTRA_DIST += debian/ccshim-bench-mpi.install debian/ccshim-bench-mpi.links debian/ccshim-bench.install debian/ccshim-lab.install debian/ccshim-lab-kernel.install \

@@ -282,7 +282,7 @@ dist_metrics_DATA = tools/grafana/ccshim.json tools/metrics/ccshim-alerts.yml \
 
 # For containers, Kubernetes, HPC: docs/guide/operate.md.
 deploydir = $(docdir)/deploy
-dist_deploy_DATA = tools/deploy/apptainer.def tools/deploy/kubernetes.yaml tools/deploy/kubernetes-pod.yaml
+dist_deploy_DATA = tools/deploy/Containerfile tools/deploy/apptainer.def tools/deploy/kubernetes.yaml tools/deploy/kubernetes-pod.yaml
 # The device of CDI mounts it.
 pkglibdata_DATA = tools/deploy/ld.so.preload
 pkglibdatadir = $(libdir)/ccshim
