@@ -20,6 +20,7 @@ engine_prepare() {
     "rxe than 6.12; apt-get install linux-source-6.12, or use --source"
   seed_dir=$parts
   [[ -e $seed_dir/seed.so ]] || uml_find_preloads
+  [[ -z $prepare ]] || echo "$uml_dir"
 }
 
 # User-Mode Linux is a tracer of the guest's programs, and executes its memory's file. Containers

@@ -150,6 +150,15 @@ words() { tr -d '*`' | sed 's/^ *- //' | tr -s ' \n' '\n\n' | sed '/^$/d'; }
 # promises SECTION: its sentences in tests/security.md.
 promises() { sed -n "/^## $1/,/^## /p" "$top_srcdir/tests/security.md" | grep '^- ' | words; }
 
+@test "links of installed documents lead to installed documents" {
+	installed=$(sed -n '/^dist_doc_DATA/,/[^\\]$/p' "$top_srcdir/docs/local.mk" | grep -o 'docs/[^ ]*')
+	for file in $(grep '\.md$' <<< "$installed"); do
+		for link in $(grep -oE '\]\([^)]+' "$top_srcdir/$file" | sed 's/..//; s/#.*//' | grep -v '^https\?:'); do
+			grep -qx "docs/guide/$link" <<< "$installed" || { echo "$file: $link"; return 1; }
+		done
+	done
+}
+
 @test "each sentence on security is listed with its tests, and these exist" {
 	diff <(sed -n '/^## How/,/^## /p' "$top_srcdir/SECURITY.md" | grep -v '^##' | words) \
 		<(promises SECURITY.md)

@@ -70,6 +70,7 @@ unit_programs = \
 	tests/unit/test_handshake_model \
 	tests/unit/test_headroom \
 	tests/unit/test_hist \
+	tests/unit/test_impaired_qp \
 	tests/unit/test_hpcc \
 	tests/unit/test_hpcc_agents \
 	tests/unit/test_hpcc_records \

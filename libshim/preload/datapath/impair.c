@@ -214,7 +214,7 @@ void ccs_impair_status(struct qp *qp, struct ibv_wc *wc)
 static void set_impaired(struct qp *qp, bool impaired)
 {
 	qp->impaired = qp->flow.user.signals_all = impaired;
-	qp->special |= impaired;
+	qp->special = impaired || qp->syscalls || qp->wr_batch;
 }
 
 static bool is_wanted(const struct qp *qp)
