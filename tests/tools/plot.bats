@@ -307,9 +307,9 @@ is_trace_event_format() {
 	is_trace_event_format a.json
 	events a.json '"M"' | jq -r '"\(.pid) \(.tid) \(.args.name)"' > names
 	diff names - <<- 'END'
-		7 0 one_two rank 3 on n1
+		7 5 one_two rank 3 on n1
 		7 5 QP 5 to 10.0.0.2
-		4194311 0 one_two rank 3 on n2
+		4194311 5 one_two rank 3 on n2
 		4194311 5 QP 5 to 10.0.0.2
 	END
 	# Values that stay are not repeated, an infinite rate is none.

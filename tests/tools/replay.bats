@@ -58,9 +58,9 @@ same() {
 	refused $ccshim replay -a timely --pid 0 x
 	said "--pid: '0'"
 	refused $ccshim replay --table
-	said "a trace is missing"
+	said "--table is followed by files"
 	refused $ccshim replay --table -a timely x
-	said "--table has no other options"
+	said "without other options"
 	refused $ccshim replay -a timely --line-rate fast x
 	said "line_rate: 'fast' is not a rate"
 }

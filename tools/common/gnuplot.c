@@ -96,7 +96,7 @@ static int run_gnuplot(FILE *script, FILE *picture, char *err, size_t errlen)
 	return 0;
 }
 
-FILE *new_file_open(struct new_file *f, const char *name)
+FILE *new_file_open(struct new_file *f, const char *name, mode_t mode)
 {
 	const mode_t mask = umask(0);
 	struct stat st;
@@ -115,7 +115,7 @@ FILE *new_file_open(struct new_file *f, const char *name)
 	if (fd < 0)
 		return NULL;
 	f->file = fdopen(fd, "w");
-	if (fchmod(fd, 0666 & ~mask) == 0)
+	if (fchmod(fd, mode & ~mask) == 0)
 		return f->file;
 	errno = new_file_close(f, errno);
 	return NULL;
@@ -137,7 +137,7 @@ static int store_picture(const char *picture, size_t len, const char *file)
 {
 	struct new_file f;
 
-	if (!new_file_open(&f, file))
+	if (!new_file_open(&f, file, 0666))
 		return errno;
 	return new_file_close(&f, fwrite(picture, 1, len, f.file) == len ? 0 : errno);
 }

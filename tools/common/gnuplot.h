@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 /* Whether the name ends in ".png" or ".svg". Other names are drawn as PNG. */
 bool gnuplot_can_write(const char *file);
@@ -37,7 +38,7 @@ struct new_file {
 	char part[PATH_MAX];     /* name of the temporary file; "": none */
 };
 
-FILE *new_file_open(struct new_file *f, const char *name); /* NULL with errno */
+FILE *new_file_open(struct new_file *f, const char *name, mode_t mode); /* NULL with errno */
 /* With an error, the old file stays. Returns 0 or an errno. */
 int new_file_close(struct new_file *f, int error);
 

@@ -213,7 +213,7 @@ static int export_values(struct plot *p, char **files)
 	struct new_file to;
 	int rc, error;
 
-	if (!new_file_open(&to, p->out)) {
+	if (!new_file_open(&to, p->out, 0666)) {
 		tool_error("plot", "%s: %m", p->out);
 		return -1;
 	}

@@ -11,36 +11,29 @@
 #include "plot.h"
 
 struct curve {
-	double *bin;
-	size_t n, next;          /* next is the bin of the next value */
+	double bin[1 << 14];
+	unsigned n, next;        /* next is the bin of the next value */
 };
 
-struct run {
+struct reader {
 	struct plot *p;
-	unsigned source, number;
+	unsigned source, runs;
 	char cc[48];
 	double bin_s;
 	struct curve goodput, queue; /* goodput is the sum of the flows */
 	bool failed;             /* for another reason than the text */
 };
 
-/* Add to what other flows have in the bin. null is no value. */
 static bool read_bin(struct json_read *j, void *arg)
 {
 	struct curve *c = arg;
 	double v;
 
-	if (!json_number(j, &v))
+	if (!json_number(j, &v) || c->next == sizeof(c->bin) / sizeof(*c->bin))
 		return false;
-	if (c->next == c->n) {
-		double *bin = reallocarray(c->bin, c->n + 1, sizeof(*bin));
-
-		if (!bin)
-			return false;
-		c->bin = bin;
-		c->bin[c->n++] = NAN;
-	}
-	if (!isnan(v))
+	if (c->next == c->n)
+		c->bin[c->n++] = v;
+	else if (!isnan(v)) /* null, which is no value */
 		c->bin[c->next] = v + (isnan(c->bin[c->next]) ? 0 : c->bin[c->next]);
 	c->next++;
 	return true;
@@ -48,7 +41,7 @@ static bool read_bin(struct json_read *j, void *arg)
 
 static bool flow_member(struct json_read *j, const char *key, void *arg)
 {
-	struct run *r = arg;
+	struct reader *r = arg;
 
 	r->goodput.next = 0;
 	return strcmp(key, "rate_bps") == 0 ? json_array(j, read_bin, &r->goodput) : json_skip(j);
@@ -61,7 +54,7 @@ static bool read_flow(struct json_read *j, void *arg)
 
 static bool run_member(struct json_read *j, const char *key, void *arg)
 {
-	struct run *r = arg;
+	struct reader *r = arg;
 
 	if (strcmp(key, "cc") == 0)
 		return json_string(j, r->cc, sizeof(r->cc));
@@ -72,35 +65,25 @@ static bool run_member(struct json_read *j, const char *key, void *arg)
 	return strcmp(key, "queue_series_bytes") == 0 ? json_array(j, read_bin, &r->queue) : json_skip(j);
 }
 
-/* Values are of intervals, which end at their times. */
-static int add_curve(struct run *r, struct plot_flow *flow, enum plot_what what, const struct curve *c)
-{
-	int rc = 0;
-
-	for (size_t i = 0; i < c->n && r->bin_s > 0 && !rc; i++)
-		rc = plot_add(r->p, flow, what, (double)(i + 1) * r->bin_s, c->bin[i]);
-	return rc;
-}
-
-/* The runs keep their order. */
 static bool read_run(struct json_read *j, void *arg)
 {
-	struct run *r = arg;
+	struct reader *r = arg;
 	struct plot_flow *flow;
-	bool ok;
 
+	strcpy(r->cc, "?");
+	r->goodput.n = r->queue.n = r->queue.next = 0;
 	r->bin_s = NAN;
-	r->goodput = r->queue = (struct curve){ 0 };
-	*r->cc = '\0';
-	ok = json_object(j, run_member, r);
-	flow = ok ? plot_flow(r->p, r->source, r->number++) : NULL;
+	if (!json_object(j, run_member, r))
+		return false;
+	flow = plot_flow(r->p, r->source, r->runs++);
+	r->failed = !flow;
 	if (flow)
-		snprintf(flow->label, sizeof(flow->label), "%s", *r->cc ? r->cc : "?");
-	r->failed = ok && (!flow || add_curve(r, flow, PLOT_RATE, &r->goodput) ||
-			   add_curve(r, flow, PLOT_QUEUE, &r->queue));
-	free(r->goodput.bin);
-	free(r->queue.bin);
-	return ok && !r->failed;
+		memcpy(flow->label, r->cc, sizeof(r->cc));
+	for (unsigned i = 0; flow && i < r->goodput.n; i++) /* each value is of an interval that ends then */
+		r->failed |= plot_add(r->p, flow, PLOT_RATE, (i + 1) * r->bin_s, r->goodput.bin[i]);
+	for (unsigned i = 0; flow && i < r->queue.n; i++)
+		r->failed |= plot_add(r->p, flow, PLOT_QUEUE, (i + 1) * r->bin_s, r->queue.bin[i]);
+	return !r->failed;
 }
 
 static bool top_member(struct json_read *j, const char *key, void *arg)
@@ -110,11 +93,16 @@ static bool top_member(struct json_read *j, const char *key, void *arg)
 
 int plot_read_bench(struct plot *p, unsigned source, const char *file)
 {
-	struct run r = { .p = p, .source = source };
+	static struct reader r;
 	char *text = slurp(file);
 	struct json_read j = { .text = text, .at = text };
-	const bool ok = text && json_object(&j, top_member, &r) && json_end(&j);
+	bool ok;
 
+	r.p = p;
+	r.source = source;
+	r.runs = 0;
+	r.failed = false;
+	ok = text && json_object(&j, top_member, &r) && json_end(&j);
 	p->t0 = 0; /* the beginning of the measurement, before the first value */
 	if (!text)
 		tool_error("plot", "%s: %m", file);

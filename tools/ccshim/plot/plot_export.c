@@ -28,49 +28,44 @@ bool plot_is_export(const char *file)
 	return len > 5 && strcmp(file + len - 5, ".json") == 0;
 }
 
-/* In us, to a ns: a double of seconds does not represent it. */
-static void put_time(struct ccs_json *j, double t)
-{
-	ccs_json_num(j, "ts", round(t * 1e9) / 1e3);
-}
-
-static void begin_event(struct ccs_json *j, const struct plot_flow *flow, const char *ph, const char *name)
+/* Times are in us, to a ns: a double of seconds does not represent it. NAN: at no time. */
+static void begin_event(struct ccs_json *j, const struct plot_flow *flow, const char *ph, const char *name,
+			double t)
 {
 	ccs_json_object(j, NULL);
 	ccs_json_str(j, "ph", ph);
 	ccs_json_str(j, "name", name);
 	ccs_json_uint(j, "pid", flow->track);
+	if (*ph != 'C')
+		ccs_json_uint(j, "tid", (uint32_t)flow->id);
+	if (!isnan(t))
+		ccs_json_num(j, "ts", round(t * 1e9) / 1e3);
 }
 
 static void put_name(struct ccs_json *j, const struct plot_flow *flow, const char *what, const char *name)
 {
-	begin_event(j, flow, "M", what);
-	ccs_json_uint(j, "tid", strcmp(what, "thread_name") == 0 ? (uint32_t)flow->id : 0);
+	begin_event(j, flow, "M", what, NAN);
 	ccs_json_object(j, "args");
 	ccs_json_str(j, "name", name);
 	ccs_json_end(j);
 	ccs_json_end(j);
 }
 
-static bool is_same_process(const struct plot_flow *a, const struct plot_flow *b)
-{
-	return a->source == b->source && a->id >> 32 == b->id >> 32;
-}
-
-/* Copy the ID of an earlier flow of the process, or choose one. Returns whether the process is new. */
+/* The ID of an earlier flow of the process, or a new one. Returns whether the process is new. */
 static bool choose_track(const struct plot *p, unsigned i)
 {
 	struct plot_flow *flow = p->flow[i];
 
 	flow->track = flow->pid ? flow->pid : PIDS;
-	for (unsigned k = 0; k < i; k++)
-		if (is_same_process(p->flow[k], flow)) {
-			flow->track = p->flow[k]->track;
+	for (unsigned k = 0; k < i; k++) { /* earlier flows have the lower IDs */
+		const struct plot_flow *of = p->flow[k];
+
+		if (of->source == flow->source && of->id >> 32 == flow->id >> 32) {
+			flow->track = of->track;
 			return false;
 		}
-	for (unsigned k = 0; k < i; k++)
-		if (p->flow[k]->track % PIDS == flow->pid && p->flow[k]->track >= flow->track)
-			flow->track = p->flow[k]->track + PIDS;
+		flow->track += of->track == flow->track ? PIDS : 0;
+	}
 	return true;
 }
 
@@ -99,8 +94,7 @@ void plot_export_value(struct plot *p, struct plot_flow *flow, enum plot_what wh
 		return;
 	flow->exported[what] = v;
 	snprintf(name, sizeof(name), "%s %s", flow->name, counters[what].name);
-	begin_event(p->json, flow, "C", name);
-	put_time(p->json, t);
+	begin_event(p->json, flow, "C", name, t);
 	ccs_json_object(p->json, "args");
 	ccs_json_num(p->json, counters[what].unit, v * counters[what].scale);
 	ccs_json_end(p->json);
@@ -111,9 +105,7 @@ void plot_export_instant(struct plot *p, struct plot_flow *flow, const char *nam
 {
 	if (!p->json || !p->values || !flow->shown)
 		return;
-	begin_event(p->json, flow, "i", name);
+	begin_event(p->json, flow, "i", name, t);
 	ccs_json_str(p->json, "s", "t");
-	ccs_json_uint(p->json, "tid", (uint32_t)flow->id);
-	put_time(p->json, t);
 	ccs_json_end(p->json);
 }

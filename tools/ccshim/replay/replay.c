@@ -25,10 +25,8 @@ struct replay {
 	struct ccs_cc cc;
 	bool timers, check, table;
 	bool has_qp;             /* qp and process are known from the first row that is replayed */
-	bool given_qp;
-	uint32_t qp;
-	unsigned process;
-	unsigned pid;            /* 0: any */
+	bool given_qp, given_pid;
+	unsigned qp, pid, process;
 	bool started;            /* the path is known */
 	double now_us;
 	unsigned long now_line;  /* the line of now_us */
@@ -97,7 +95,7 @@ static int choose_qp(struct replay *r, const struct replay_row *row)
 
 	if (!row->has_qp && r->given_qp)
 		return replay_fault(&r->file, COL_QP, "--qp is given, but the header has no such column");
-	if ((r->given_qp && row->qp != r->qp) || (r->pid && p[row->process].pid != r->pid))
+	if ((r->given_qp && row->qp != r->qp) || (r->given_pid && p[row->process].pid != r->pid))
 		return 0;
 	if (r->has_qp && row->qp != r->qp)
 		return replay_fault(&r->file, COL_QP, "the trace contains QP %" PRIu32 " and QP %" PRIu32
@@ -181,8 +179,8 @@ static int replay_row(struct replay *r, const struct replay_row *row)
 
 static int finish(const struct replay *r)
 {
-	if ((r->given_qp || r->pid) && !r->now_line) {
-		tool_error("replay", "%s: there is no row of %s %" PRIu32, r->file.name,
+	if ((r->given_qp || r->given_pid) && !r->now_line) {
+		tool_error("replay", "%s: there is no row of %s %u", r->file.name,
 			   r->given_qp ? "QP" : "process", r->given_qp ? r->qp : r->pid);
 		return EXIT_FAILED;
 	}
@@ -230,24 +228,15 @@ static int parse_algorithm(struct replay *r)
 	return EXIT_USAGE;
 }
 
-static int parse_qp(struct replay *r)
+/* --qp and --pid */
+static int parse_number(const char *option, unsigned long least, unsigned *number, bool *given)
 {
 	unsigned long value;
 
-	if (!tool_parse_count("replay", "--qp", optarg, 0, UINT32_MAX, &value))
+	if (!tool_parse_count("replay", option, optarg, least, UINT32_MAX, &value))
 		return EXIT_USAGE;
-	r->qp = (uint32_t)value;
-	r->given_qp = true;
-	return 0;
-}
-
-static int parse_pid(struct replay *r)
-{
-	unsigned long value;
-
-	if (!tool_parse_count("replay", "--pid", optarg, 1, INT32_MAX, &value))
-		return EXIT_USAGE;
-	r->pid = (unsigned)value;
+	*number = (unsigned)value;
+	*given = true;
 	return 0;
 }
 
@@ -269,8 +258,8 @@ static int parse_option(struct replay *r, int letter)
 {
 	switch (letter) {
 	case 'a': return parse_algorithm(r);
-	case OPT_QP: return parse_qp(r);
-	case OPT_PID: return parse_pid(r);
+	case OPT_QP: return parse_number("--qp", 0, &r->qp, &r->given_qp);
+	case OPT_PID: return parse_number("--pid", 1, &r->pid, &r->given_pid);
 	case OPT_TABLE: r->table = true; return 0;
 	case OPT_TIMERS: r->timers = true; return 0;
 	case OPT_CHECK: r->check = true; return 0;
@@ -283,8 +272,10 @@ static int start_replay(struct replay *r, char **operands)
 {
 	const bool rate = r->path.line_rate > 0, rtt = r->path.base_rtt_us > 0;
 
-	if (!r->spec.ops || !operands[0] || operands[1] || rate != rtt) {
-		if (operands[0] && operands[1])
+	if (!r->spec.ops || !operands[0] || operands[1] || rate != rtt || r->table) {
+		if (r->table)
+			tool_error("replay", "--table is followed by files, without other options");
+		else if (operands[0] && operands[1])
 			tool_error("replay", "unexpected argument '%s'", operands[1]);
 		else
 			tool_error("replay", "%s", !r->spec.ops ? "-a ALG is missing"
@@ -301,16 +292,6 @@ static int start_replay(struct replay *r, char **operands)
 	return 0;
 }
 
-/* The table has all rows: --table is the only option. */
-static int print_table(int argc, char **argv)
-{
-	if (optind != 2 || argc == 2) {
-		tool_error("replay", argc == 2 ? "a trace is missing" : "--table has no other options");
-		return tool_usage_error("replay");
-	}
-	return replay_print_table(argv + optind);
-}
-
 int cmd_replay(int argc, char **argv)
 {
 	static struct replay r = { .path = { .segment = 65536, .flows = 1 }, .status = EXIT_FAILED,
@@ -324,8 +305,8 @@ int cmd_replay(int argc, char **argv)
 		if (parse_option(&r, letter))
 			return EXIT_USAGE;
 	}
-	if (r.table)
-		return print_table(argc, argv);
+	if (r.table && optind == 2 && argv[2])
+		return replay_print_table(argv + optind);
 	if (start_replay(&r, argv + optind))
 		return EXIT_USAGE;
 	status = replay_trace(&r, argv[optind]);

@@ -2,30 +2,38 @@
 /* ccshim replay --table: the events of traces as one table, whose columns are always the same. */
 #include "replay.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 #include "tools/ccshim/shared/ccshim.h"
 
-static bool is_printed(unsigned column)
+static void print_row(const char *const *text)
 {
-	return column != COL_T_NS && column != COL_RTT_NS; /* they become t_us and rtt_us */
+	for (unsigned i = 0; i < REPLAY_COLUMNS; i++)
+		if (i != COL_T_NS && i != COL_RTT_NS) /* they become t_us and rtt_us */
+			printf("%s%s", i ? "," : "", text[i] ? text[i] : "");
+	putchar('\n');
 }
 
-static void print_field(const struct replay_file *f, const struct replay_row *row, unsigned column)
+/* Complete the fields by the process and by times in us. */
+static void print_event(struct replay_file *f, const struct replay_row *row)
 {
 	const struct replay_process *p = &f->process[row->process];
-	const char *text = f->text[column];
+	const char *text[REPLAY_COLUMNS];
+	char t[32], rtt[32], pid[16];
 
-	if (column == COL_T_US && f->has[COL_T_NS])
-		printf("%.17g", row->ev.ack.now_us);
-	else if (column == COL_RTT_US && f->has[COL_RTT_NS] && *f->text[COL_RTT_NS])
-		printf("%.17g", row->ev.ack.rtt_us);
-	else if (column == COL_PID && p->pid)
-		printf("%u", p->pid);
-	else if (column >= COL_PROGRAM)
-		fputs(column == COL_PROGRAM ? p->program : column == COL_HOST ? p->host : p->rank, stdout);
-	else
-		fputs(text ? text : "", stdout);
+	memcpy(text, f->text, sizeof(text));
+	snprintf(t, sizeof(t), "%.17g", row->ev.ack.now_us);
+	snprintf(rtt, sizeof(rtt), "%.17g", row->ev.ack.rtt_us);
+	snprintf(pid, sizeof(pid), "%.0u", p->pid); /* "": unknown */
+	if (f->has[COL_T_NS])
+		text[COL_T_US] = t;
+	if (f->has[COL_RTT_NS] && *f->text[COL_RTT_NS])
+		text[COL_RTT_US] = rtt;
+	text[COL_PID] = pid;
+	text[COL_PROGRAM] = p->program;
+	text[COL_HOST] = p->host;
+	text[COL_RANK] = p->rank;
+	print_row(text);
 }
 
 static int print_file(const char *name, uint64_t *rows)
@@ -35,17 +43,10 @@ static int print_file(const char *name, uint64_t *rows)
 	int rc;
 
 	f = (struct replay_file){ .cmd = "replay", .whole_lines = true, .report_unknown = true };
-	rc = replay_open(&f, name);
-	while (!rc && !ferror(stdout) && (rc = replay_next(&f, &row)) == 1) {
-		for (unsigned i = 0; i < REPLAY_COLUMNS; i++) {
-			if (i && is_printed(i))
-				putchar(',');
-			if (is_printed(i))
-				print_field(&f, &row, i);
-		}
-		putchar('\n');
+	rc = replay_open(&f, name) ? -1 : 1;
+	while (rc > 0 && !ferror(stdout) && (rc = replay_next(&f, &row)) > 0) {
+		print_event(&f, &row);
 		++*rows;
-		rc = 0;
 	}
 	replay_report_incomplete(&f);
 	replay_close(&f);
@@ -57,10 +58,7 @@ int replay_print_table(char **files)
 	int status = EXIT_OK;
 	uint64_t rows = 0;
 
-	for (unsigned i = 0; i < REPLAY_COLUMNS; i++)
-		if (is_printed(i))
-			printf("%s%s", i ? "," : "", replay_column_names[i]);
-	putchar('\n');
+	print_row(replay_column_names);
 	for (unsigned i = 0; files[i]; i++)
 		if (print_file(files[i], &rows))
 			status = EXIT_FAILED;
