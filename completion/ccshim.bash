@@ -80,7 +80,7 @@ _ccshim_replay() {
 	local word=${COMP_WORDS[COMP_CWORD]}
 	case ${COMP_WORDS[COMP_CWORD - 1]} in
 	-a | --cc) COMPREPLY=($(compgen -W "$(_ccshim_algorithms)" -- "$word")); return ;;
-	--line-rate | --base-rtt | --rtt-jitter | --segment | --flows | --qp) return ;;
+	--line-rate | --base-rtt | --rtt-jitter | --segment | --flows | --qp | --pid) return ;;
 	esac
 	case $word in
 	-*) COMPREPLY=($(compgen -W "-a -h --cc --help --line-rate --base-rtt --rtt-jitter --segment --flows --qp
