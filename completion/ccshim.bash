@@ -218,7 +218,7 @@ _ccshim_set() {
 	case $word in
 	-*) COMPREPLY=($(compgen -W "-p -h --pid --help --all --qp --peer --new --show --timeout" -- "$word")) ;;
 	*)
-		COMPREPLY=($(compgen -W "tenant mode= cc= line_rate= max_rate= base_rtt= rtt_jitter= segment= max_inflight=
+		COMPREPLY=($(compgen -W "tenant weight= cap= guarantee= class= floor= mode= cc= line_rate= max_rate= base_rtt= rtt_jitter= segment= max_inflight=
 			split= split_imm= impair= linger= fallback= dscp=" -- "$word"))
 		compopt -o nospace
 		;;

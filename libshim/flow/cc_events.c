@@ -173,6 +173,18 @@ void ccs_flow_cc_set_rate(struct ccs_flow *f, double rate, uint64_t now_ns)
 			     &(struct ccs_cc_ack){ .now_us = us_of(f, f->events.last_ns) }, rate);
 }
 
+/* An algorithm with a parameter of that name gets the new limit. */
+void ccs_flow_set_max_rate(struct ccs_flow *f, double max_rate, uint64_t now_ns)
+{
+	const struct ccs_cc_path path = f->cc.path;
+
+	f->user.max_rate = max_rate;
+	ccs_flow_cc_fire_timers(f, now_ns);
+	if (ccs_cc_find_param(f->cc.ops, "max_rate") >= 0)
+		ccs_flow_cc_repath(f, &path);
+	apply_rate(f, now_ns);
+}
+
 void ccs_flow_set_rate(struct ccs_flow *f, double rate, uint64_t now_ns)
 {
 	ccs_flow_cc_fire_timers(f, now_ns);

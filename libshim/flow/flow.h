@@ -470,6 +470,9 @@ void ccs_flow_fail(struct ccs_flow *f);
  */
 void ccs_flow_settle(struct ccs_flow *f, bool succeeded);
 
+/* Set the user's limit of the rate, bit/s. */
+void ccs_flow_set_max_rate(struct ccs_flow *f, double max_rate, uint64_t now_ns);
+
 /* Continue from this rate, bit/s, learned elsewhere, if the algorithm can. */
 void ccs_flow_set_rate(struct ccs_flow *f, double rate, uint64_t now_ns);
 

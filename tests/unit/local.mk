@@ -96,6 +96,7 @@ unit_programs = \
 	tests/unit/test_send_queue \
 	tests/unit/test_serve \
 	tests/unit/test_set_all \
+	tests/unit/test_cap \
 	tests/unit/test_shares \
 	tests/unit/test_shm_path \
 	tests/unit/test_signal_wire \

@@ -34,7 +34,7 @@ extern "C" {
 
 #define CCS_STATS_MAGIC 0x5354415453534343ull /* "CCSSTATS" */
 #define CCS_STATS_MAJOR 1u
-#define CCS_STATS_MINOR 2u
+#define CCS_STATS_MINOR 3u
 
 #define CCS_STATS_MAX_HOPS 5
 #define CCS_STATS_MAX_UNCONTROLLED 24
@@ -134,7 +134,8 @@ struct ccs_stats_qp {
 	struct ccs_stats_hop hop[CCS_STATS_MAX_HOPS];
 	/* Since 1.2: ok, at-floor or at-limit, see libccshim(7); "": it is only observed. */
 	char control[16];
-	uint64_t spare[26];
+	uint64_t tenant_cap;             /* since 1.3: its part of its tenant's cap, bit/s; 0: none in force */
+	uint64_t spare[25];
 };
 
 /* Measured RTTs of the queue pair in the slot. Each word is written separately, not under the

@@ -157,6 +157,7 @@ void ccs_publish_collect(const struct qp *qp, uint64_t now_ns, struct ccs_stats_
 		.state = qp->state,
 		.cnps = ccs_qp_feedback_cnps(qp),
 		.switches = qp->feedback.switches,
+		.tenant_cap = ccs_qp_feedback_cap(qp),
 	};
 	memcpy(out->device, qp->ctx->device, sizeof(out->device));
 	memcpy(out->peer_gid, qp->peer.gid, sizeof(out->peer_gid));
