@@ -258,7 +258,8 @@ TXT
   # On a busy machine perftest may find the cycle counter unsteady and give up.
   uml --time real --rate 10gbit -- bash -c '
     for _ in {1..10}; do
-      ib_write_bw -x 1 -d rxe_1 -s 65536 -n 500 >/dev/null & sleep 1
+      ib_write_bw -x 1 -d rxe_1 -s 65536 -n 500 >/dev/null &
+      while kill -0 $! && ! ss -Hltn sport = :18515 | grep -q .; do sleep 0.01; done
       ! ib_write_bw -x 1 -d rxe_2 -s 65536 -n 500 127.0.0.1 || exit 0
       kill $!
       wait $!
@@ -888,16 +889,15 @@ os.execvp(sys.argv[2], sys.argv[2:])' "$@"
 # directory in $work, once its CMD is up. A shell starts background programs
 # with SIGINT ignored: give it back.
 start_lab() {
-  local mark=$1 i
+  local mark=$1
   env --default-signal "$lab" --engine uml --timeout 1200 -- \
     sh -c "echo up; sleep infinity; : $mark" \
     >"$scratch/stdout" 2>"$scratch/stderr" 3>&- &
   id=$!
-  for ((i = 0; i < 3000; i++)); do
-    ! grep -q up "$scratch/stdout" || break
+  until grep -q up "$scratch/stdout"; do
+    kill -0 "$id"
     sleep 0.1
   done
-  grep -q up "$scratch/stdout"
   work=$(leftovers "$mark" | grep ^/tmp/)
   [[ -n $work ]]
 }
@@ -918,15 +918,13 @@ interrupt() {
 @test "nothing is left after a closed terminal" { interrupt HUP 129; }
 
 @test "no process is left when the lab itself is killed" {
-  local mark=mark-$$-$RANDOM id work i
+  local mark=mark-$$-$RANDOM id work
   start_lab "$mark"
   kill -KILL "$id"
   wait "$id" || true
-  for ((i = 0; i < 600; i++)); do
-    [[ -n $(find /proc/[0-9]*/cwd -maxdepth 0 -lname "$work" 2>/dev/null) ]] || break
+  while [[ -n $(find /proc/[0-9]*/cwd -maxdepth 0 -lname "$work" 2>/dev/null) ]]; do
     sleep 0.1
   done
-  ((i < 600))
   rm -rf -- "$work"
 }
 
