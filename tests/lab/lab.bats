@@ -427,6 +427,28 @@ SH
   run ! cmp -s first "$scratch/stdout"
 }
 
+# The dynamic linker finds no cache, and tries each directory. Only addresses differ.
+@test "the same seed gives the same run where the machine has other files" {
+  write_fingerprint
+  sed -i 's/id(os)/0/' fingerprint
+  uml --seed 5 -- bash fingerprint
+  expect 0
+  cp "$scratch/stdout" first
+  : >empty
+  printf '#!/bin/bash\nexec unshare -m sh -c "mount --bind %q /etc/ld.so.cache && exec \\"\\$@\\"" sh %q "$@"\n' \
+    "$PWD/empty" "$lab" >elsewhere
+  chmod +x elsewhere
+  lab=$PWD/elsewhere uml --seed 5 -- bash fingerprint
+  expect 0
+  diff first "$scratch/stdout"
+}
+
+# Errors that a program repeats take time, or this would end by --spin.
+@test "a loop of failing calls ends when another program has created the file" {
+  uml --spin 3 -- bash -c '(sleep 0.005; : >/run/there) & until [[ -e /run/there ]]; do :; done'
+  expect 0
+}
+
 # -- programs that wait without sleeping -----------------------------------------
 
 # waiter KIND: its other thread sets a variable after 3 ms, which KIND of loop awaits. Prints the time.
