@@ -17,7 +17,7 @@ dist_lab_DATA = \
 	ci/lab/uml.sh
 labkerneldir = $(labdir)/kernel
 dist_labkernel_DATA = \
-	ci/lab/kernel/rxe.patch ci/lab/kernel/uml.patch ci/lab/kernel/rxe_abi.c \
+	ci/lab/kernel/rxe.patch ci/lab/kernel/uml.patch ci/lab/kernel/same.patch ci/lab/kernel/rxe_abi.c \
 	ci/lab/kernel/rxe_abi.h ci/lab/kernel/rxe_abi_fault.c ci/lab/kernel/rxe_abi_page.c \
 	ci/lab/kernel/rxe_irdma.c ci/lab/kernel/rxe_irdma.h ci/lab/kernel/rxe_irdma_queue.c \
 	ci/lab/kernel/rxe_mlx5.c ci/lab/kernel/rxe_mlx5.h ci/lab/kernel/rxe_mlx5_queue.c
