@@ -84,6 +84,7 @@ ccbench_sources = \
 	bench/ccbench/result/rows.c \
 	bench/ccbench/result/rows.h \
 	bench/ccbench/result/table.c \
+	bench/ccbench/result/tenants.c \
 	bench/ccbench/traffic/carried.c \
 	bench/ccbench/traffic/carried.h \
 	bench/ccbench/traffic/endpoint.c \
