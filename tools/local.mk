@@ -37,6 +37,7 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/info/info_algorithms.c \
 	tools/ccshim/info/info_devices.c \
 	tools/ccshim/info/info_options.c \
+	tools/ccshim/info/info_tenant.c \
 	tools/ccshim/info/info_version.c \
 	tools/ccshim/libexec.c \
 	tools/ccshim/main.c \
@@ -279,7 +280,9 @@ dist_metrics_DATA = tools/grafana/ccshim.json tools/metrics/ccshim-alerts.yml \
 
 # For containers, Kubernetes, HPC: docs/guide/operate.md.
 deploydir = $(docdir)/deploy
-dist_deploy_DATA = tools/deploy/apptainer.def tools/deploy/kubernetes.yaml tools/deploy/kubernetes-pod.yaml
+dist_deploy_DATA = tools/deploy/apptainer.def tools/deploy/kubernetes.yaml tools/deploy/kubernetes-pod.yaml \
+	tools/deploy/kubernetes-tenants.jq
+dist_deploy_SCRIPTS = tools/deploy/slurm-tenant
 # The device of CDI mounts it.
 pkglibdata_DATA = tools/deploy/ld.so.preload
 pkglibdatadir = $(libdir)/ccshim

@@ -3,9 +3,11 @@
 #include "info.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 #include "base/document.h"
+#include "base/number.h"
 #include "config/plugin.h"
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/ccshim/shared/path_options.h"
@@ -18,6 +20,7 @@ struct info {
 	struct ccs_cc_path path;
 	struct ccs_cc_spec cc;          /* the operand parsed, if it is an algorithm */
 	struct info_options options;
+	struct info_tenant tenant;      /* of this pid; 0: not selected */
 };
 
 static int help(void)
@@ -29,6 +32,7 @@ static int help(void)
 	       "                    with the defaults, or with -c the current values\n"
 	       "  -a, --algorithms  the algorithms, or ALG, with every parameter\n"
 	       "  -d, --devices     the devices, or DEVICE, and whether they can be controlled\n"
+	       "  --tenant PID      the tenant of a process, and whether it is in force\n"
 	       "  --app NAME        options as the program of that name sees them\n"
 	       "  --peer ADDR, --device NAME, --port N, --dscp N, --sl N\n"
 	       "                    ... and its queue pairs to that peer, on that device and\n"
@@ -44,7 +48,7 @@ static int help(void)
 	return EXIT_OK;
 }
 
-enum { OPT_MATCH = 256, OPT_JSON, OPT_VERSIONS };
+enum { OPT_MATCH = 256, OPT_JSON, OPT_VERSIONS, OPT_TENANT };
 
 static const struct option long_options[] = {
 	{ "app", required_argument, NULL, OPT_MATCH },
@@ -59,6 +63,7 @@ static const struct option long_options[] = {
 	{ "file", no_argument, NULL, 'f' },
 	{ "algorithms", no_argument, NULL, 'a' },
 	{ "devices", no_argument, NULL, 'd' },
+	{ "tenant", required_argument, NULL, OPT_TENANT },
 	{ "json", no_argument, NULL, OPT_JSON },
 	PATH_LONG_OPTIONS,
 	{ "help", no_argument, NULL, 'h' },
@@ -77,6 +82,18 @@ static int parse_match(struct info *info, const char *key)
 	return EXIT_USAGE;
 }
 
+static int parse_pid(struct info *info)
+{
+	unsigned pid;
+
+	if (ccs_parse_digits(optarg, INT_MAX, &pid) || !pid) {
+		tool_error("info", "--tenant: '%s' is no process ID", optarg);
+		return EXIT_USAGE;
+	}
+	info->tenant.pid = (pid_t)pid;
+	return 0;
+}
+
 static int parse_option(struct info *info, int letter, const char *name)
 {
 	switch (letter) {
@@ -85,6 +102,7 @@ static int parse_option(struct info *info, int letter, const char *name)
 	case 'f': info->file = true; return 0;
 	case 'a': info->algorithms = true; return 0;
 	case 'd': info->devices = true; return 0;
+	case OPT_TENANT: return parse_pid(info);
 	case OPT_MATCH: return parse_match(info, name);
 	case OPT_JSON: info->json = true; return 0;
 	default: return path_parse("info", letter, &info->path);
@@ -158,6 +176,8 @@ static int print_text(struct info *info)
 		info_options_text(&info->options);
 	if (info->algorithms)
 		info_algorithms_text(chosen(info), &info->path);
+	if (info->tenant.pid)
+		info_tenant_text(&info->tenant);
 	return info->devices ? info_devices(NULL, info->operand) : EXIT_OK;
 }
 
@@ -175,6 +195,8 @@ static int print_json(struct info *info)
 		info_options_json(&j, &info->options);
 	if (info->algorithms)
 		info_algorithms_json(&j, chosen(info), &info->path);
+	if (info->tenant.pid)
+		info_tenant_json(&j, &info->tenant);
 	if (info->devices)
 		status = info_devices(&j, info->operand);
 	return ccs_json_finish(&j) ? status : EXIT_FAILED;
@@ -196,10 +218,13 @@ int cmd_info(int argc, char **argv)
 	}
 	if (parse_operand(&info, argv + optind))
 		return EXIT_USAGE;
-	if (!(info.version || info.config || info.file || info.algorithms || info.devices)) {
-		tool_error("info", "nothing selected: give -a, -c, -d, -f or --versions");
+	if (!(info.version || info.config || info.file || info.algorithms || info.devices ||
+	      info.tenant.pid)) {
+		tool_error("info", "nothing selected: give -a, -c, -d, -f, --tenant or --versions");
 		return tool_usage_error("info");
 	}
+	if (info.tenant.pid && info_tenant_find(&info.tenant, info.tenant.pid))
+		return EXIT_FAILED;
 	mistakes = load_options(&info);
 	status = info.json ? print_json(&info) : print_text(&info);
 	ccs_rules_free(&info.options.rules);
