@@ -165,6 +165,9 @@ tools_ccshim_ccshim_serve_SOURCES = \
 	tools/ccshim/stat/stat_limit.c \
 	tools/ccshim/stat/stat_metrics.c \
 	tools/ccshim/stat/stat_party.c \
+	tools/ccshim/stat/stat_tenant.c \
+	tools/common/json_read.c \
+	tools/common/json_read.h \
 	tools/ccshim/stat/stat_search.h \
 	tools/ccshim/stat/subuid.c \
 	tools/ccshim/stat/subuid.h \
