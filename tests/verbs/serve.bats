@@ -415,8 +415,10 @@ thousand() {
 		"print=$key.length" "print=document.querySelector('#flows tfoot').textContent.includes('180 Gb/s')" \
 		"print=document.getElementById('all').click()" "print=$key.length" \
 		"print=(document.getElementById('by').value = 'process', document.getElementById('by').dispatchEvent(new Event('change')))" \
-		"print=$key.length" "print=$key.every((tr) => tr.children[2].textContent === '20')"
-	[ "$(paste -sd ' ' out)" = "13 True 50 True None 1000 True 50 True" ] || { cat out; return 1; }
+		"print=$key.length" "print=$key.every((tr) => tr.children[2].textContent === '20')" \
+		"print=(document.getElementById('by').value = 'tenant', document.getElementById('by').dispatchEvent(new Event('change')))" \
+		"print=$key.map((tr) => [0, 1].map((i) => tr.children[i].textContent)).join()"
+	[ "$(paste -sd ' ' out)" = "13 True 50 True None 1000 True 50 True True -,1000" ] || { cat out; return 1; }
 }
 
 @test "focus, selected text and the order of rows survive new readings" {
