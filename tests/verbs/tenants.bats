@@ -126,7 +126,8 @@ pods() {
 		run -0 info
 		[[ $output == *"$file:"*"no tenant: the agent uses no tenants of a file with mistakes; correct $file" ]]
 	done
-	run -1 "$ccshim" info --tenant 4194305
-	[[ $output == *"there is no process 4194305"* ]]
-	for wrong in 0 -1 x '' 99999999999; do run -2 "$ccshim" info --tenant "$wrong"; done
+	for wrong in 4194305 0 -1 x '' 99999999999; do
+		run -2 "$ccshim" info --tenant "$wrong"
+		[[ $output == *"there is no process $wrong"* ]]
+	done
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <string.h>
 
 #include "base/document.h"
@@ -20,7 +21,7 @@ struct info {
 	struct ccs_cc_path path;
 	struct ccs_cc_spec cc;          /* the operand parsed, if it is an algorithm */
 	struct info_options options;
-	struct info_tenant tenant;      /* of this pid; 0: not selected */
+	pid_t tenant;                   /* of this process; 0: not selected */
 };
 
 static int help(void)
@@ -86,11 +87,11 @@ static int parse_pid(struct info *info)
 {
 	unsigned pid;
 
-	if (ccs_parse_digits(optarg, INT_MAX, &pid) || !pid) {
-		tool_error("info", "--tenant: '%s' is no process ID", optarg);
+	if (ccs_parse_digits(optarg, INT_MAX, &pid) || !pid || (kill((pid_t)pid, 0) && errno == ESRCH)) {
+		tool_error("info", "--tenant: there is no process %s", optarg);
 		return EXIT_USAGE;
 	}
-	info->tenant.pid = (pid_t)pid;
+	info->tenant = (pid_t)pid;
 	return 0;
 }
 
@@ -176,8 +177,8 @@ static int print_text(struct info *info)
 		info_options_text(&info->options);
 	if (info->algorithms)
 		info_algorithms_text(chosen(info), &info->path);
-	if (info->tenant.pid)
-		info_tenant_text(&info->tenant);
+	if (info->tenant)
+		info_tenant(NULL, info->tenant);
 	return info->devices ? info_devices(NULL, info->operand) : EXIT_OK;
 }
 
@@ -195,8 +196,8 @@ static int print_json(struct info *info)
 		info_options_json(&j, &info->options);
 	if (info->algorithms)
 		info_algorithms_json(&j, chosen(info), &info->path);
-	if (info->tenant.pid)
-		info_tenant_json(&j, &info->tenant);
+	if (info->tenant)
+		info_tenant(&j, info->tenant);
 	if (info->devices)
 		status = info_devices(&j, info->operand);
 	return ccs_json_finish(&j) ? status : EXIT_FAILED;
@@ -219,12 +220,10 @@ int cmd_info(int argc, char **argv)
 	if (parse_operand(&info, argv + optind))
 		return EXIT_USAGE;
 	if (!(info.version || info.config || info.file || info.algorithms || info.devices ||
-	      info.tenant.pid)) {
+	      info.tenant)) {
 		tool_error("info", "nothing selected: give -a, -c, -d, -f, --tenant or --versions");
 		return tool_usage_error("info");
 	}
-	if (info.tenant.pid && info_tenant_find(&info.tenant, info.tenant.pid))
-		return EXIT_FAILED;
 	mistakes = load_options(&info);
 	status = info.json ? print_json(&info) : print_text(&info);
 	ccs_rules_free(&info.options.rules);

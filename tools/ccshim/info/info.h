@@ -18,17 +18,8 @@ struct info_options {
 	struct ccs_match_subject subject;
 };
 
-struct info_tenant {
-	pid_t pid;
-	char name[64];                   /* "": no tenant */
-	double weight;                   /* 0: unknown */
-	const char *why;                 /* the tenant is not in force; NULL: it is */
-};
-
-/* EXIT_OK, or EXIT_FAILED after a message. */
-int info_tenant_find(struct info_tenant *t, pid_t pid);
-void info_tenant_text(const struct info_tenant *t);
-void info_tenant_json(struct ccs_json *j, const struct info_tenant *t);
+/* The tenant of a process. */
+void info_tenant(struct ccs_json *j, pid_t pid);
 
 void info_version_text(void);
 void info_version_json(struct ccs_json *j);
