@@ -437,6 +437,7 @@ write_waiter() {
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 #include <x86intrin.h>
@@ -472,8 +473,11 @@ int main(int argc, char **argv)
 	const char *kind = argc > 1 ? argv[1] : "";
 	unsigned long cycles;
 	pthread_t thread;
+	int pair[2];
 	long began;
+	char byte;
 
+	socketpair(AF_UNIX, SOCK_DGRAM, 0, pair);
 	puts(kind);
 	fflush(stdout);
 	if (!strcmp(kind, "counting")) {
@@ -494,6 +498,9 @@ int main(int argc, char **argv)
 	else if (!strcmp(kind, "yield"))
 		while (!set)
 			sched_yield();
+	else if (!strcmp(kind, "recv"))
+		while (!set)
+			recv(pair[0], &byte, 1, MSG_DONTWAIT);
 	else if (!strcmp(kind, "cycles"))
 		while (__rdtsc() - cycles < 3000000)
 			;
@@ -504,10 +511,10 @@ C
   gcc -O1 -pthread -o waiter waiter.c
 }
 
-@test "a loop on memory, polls, sched_yield() or the cycle counter takes the time that it waits" {
+@test "a loop on memory, polls, sched_yield(), recv() or the cycle counter takes the time that it waits" {
   local kind
   write_waiter
-  for kind in memory calls yield cycles; do
+  for kind in memory calls yield recv cycles; do
     uml -- ./waiter $kind
     expect 0
     cp "$scratch/stdout" first
