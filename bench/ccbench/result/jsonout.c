@@ -216,7 +216,6 @@ static void write_tenants(struct ccs_json *j, const struct report *p)
 		ccs_json_num(j, "share", t->share);
 		ccs_json_num(j, "share_per_weight", t->per_weight);
 		ccs_json_num(j, "jain", t->jain);
-		ccs_json_num(j, "p50_us", t->p50);
 		ccs_json_num(j, "p99_us", t->p99);
 		ccs_json_end(j);
 	}

@@ -24,7 +24,7 @@ struct tenant_report {
 	double per_weight;                 /* share, of the share by weight */
 	double jain;                       /* of the rates of its flows */
 	uint64_t timed;                    /* messages with a time */
-	double p50, p99;                   /* time of a message, us */
+	double p99;                        /* of the times of its messages, us */
 };
 
 /* Values are NAN if they are unknown. */

@@ -34,7 +34,6 @@ static void tenant_figures(const struct report *p, unsigned tenant, struct tenan
 	}
 	t->jain = jain_index(t->goodput, squares, flows);
 	t->timed = times.count;
-	t->p50 = times.count ? (double)ccs_hist_percentile(&times, 0.5) / 1e3 : NAN;
 	t->p99 = times.count ? (double)ccs_hist_percentile(&times, 0.99) / 1e3 : NAN;
 }
 
