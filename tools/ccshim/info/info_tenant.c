@@ -31,7 +31,7 @@ static const char *read_file(struct stat_process *p, const char *no_agent)
 	if (i < 0)
 		return "no tenant of " CCS_SYSTEM_FILE " matches it";
 	snprintf(p->tenant, sizeof(p->tenant), "%s", file.tenant[i].name);
-	p->weight = file.tenant[i].weight;
+	p->terms = file.tenant[i].terms;
 	return no_agent ? no_agent : "the agent has no flow of it, or has not read " CCS_SYSTEM_FILE
 				     " since it changed";
 }
@@ -40,8 +40,8 @@ static void print_text(const struct stat_process *p, const char *why)
 {
 	if (*p->tenant)
 		printf("tenant %s", p->tenant);
-	if (*p->tenant && p->weight > 0) /* users see no weights */
-		printf(", weight %g", p->weight);
+	if (*p->tenant && p->terms.weight > 0) /* users see no weights */
+		printf(", weight %g", p->terms.weight);
 	printf(!*p->tenant ? "no tenant: %s\n" : why ? ", not in force: %s\n" : ", in force\n", why);
 }
 
@@ -62,7 +62,7 @@ void info_tenant(struct ccs_json *j, pid_t pid)
 	ccs_json_object(j, "tenant");
 	ccs_json_uint(j, "pid", p.h.pid);
 	ccs_json_str(j, "name", *p.tenant ? p.tenant : NULL);
-	ccs_json_num(j, "weight", p.weight > 0 ? p.weight : NAN);
+	ccs_json_num(j, "weight", p.terms.weight > 0 ? p.terms.weight : NAN);
 	ccs_json_bool(j, "in_force", !why);
 	ccs_json_str(j, "why", why);
 	ccs_json_end(j);
