@@ -178,7 +178,7 @@ of() {
 	begin 10.0.0.1
 	file=$XDG_RUNTIME_DIR/ccshim/$pid
 	tell sleep
-	"$ccshim" set -p "$pid" --timeout 1h max_rate=1g 2> "$BATS_TEST_TMPDIR/said" 3>&- 8>&- & setter=$!
+	"$ccshim" set -p "$pid" --timeout 3600s max_rate=1g 2> "$BATS_TEST_TMPDIR/said" 3>&- 8>&- & setter=$!
 	until at=$(grep -abo max_rate=1g "$file" | head -n 1 | cut -d : -f 1) && [ -n "$at" ]; do sleep 0.05; done
 	# As if both requests were answered: before the request's line are request_gen, answer_gen, status.
 	printf '\004' | dd of="$file" bs=1 seek=$((at - 28)) conv=notrunc status=none
@@ -195,7 +195,7 @@ of() {
 	begin 10.0.0.1
 	file=$XDG_RUNTIME_DIR/ccshim/$pid
 	tell sleep
-	"$ccshim" set -p "$pid" --timeout 1h max_rate=1g 2> "$BATS_TEST_TMPDIR/said" 3>&- 8>&- & setter=$!
+	"$ccshim" set -p "$pid" --timeout 3600s max_rate=1g 2> "$BATS_TEST_TMPDIR/said" 3>&- 8>&- & setter=$!
 	until at=$(grep -abo max_rate=1g "$file" | head -n 1 | cut -d : -f 1) && [ -n "$at" ]; do sleep 0.05; done
 	# As the process does to accept it: the request follows request_gen and two more words, and a line.
 	printf '\002' | dd of="$file" bs=1 seek=$((at - 28)) conv=notrunc status=none
