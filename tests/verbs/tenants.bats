@@ -49,6 +49,13 @@ begin() {
 	answer
 }
 
+# find_file: the name of the system's file, which tests replace in a namespace.
+find_file() {
+	[ "$EUID" -eq 0 ] && unshare --mount true || skip "needs mount namespaces"
+	file=$("$ccshim" info --tenant $$ | sed -n 's/.* of \(.*\) matches it$/\1/p')
+	[ -n "$file" ]
+}
+
 answer() { read -r -t 300 <&7; }
 
 # belongs TENANT WEIGHT: the agent has the process's tenant, and info shows it.
@@ -107,9 +114,7 @@ pods() {
 
 # The agent reads the file of its option, info the system's.
 @test "info says why no tenant is in force" {
-	[ "$EUID" -eq 0 ] && unshare --mount true || skip "needs mount namespaces"
-	file=$("$ccshim" info --tenant $$ | sed -n 's/.* of \(.*\) matches it$/\1/p')
-	[ -n "$file" ]
+	find_file
 	info() {
 		unshare --mount sh -c 'mkdir -p "$1" && mount -t tmpfs none "$1" && cp conf "$1/ccshim.conf" &&
 			exec "$2" info --tenant "$3"' sh "${file%/*}" "$ccshim" $$
@@ -153,39 +158,35 @@ until_so() {
 }
 
 @test "a cap binds real flows under each algorithm, and their READs, while its agent runs" {
-	[ "$EUID" -eq 0 ] && unshare --mount true || skip "needs mount namespaces"
-	file=$("$ccshim" info --tenant $$ | sed -n 's/.* of \(.*\) matches it$/\1/p')
-	[ -n "$file" ]
+	find_file
 	printf '%s\n' '[tenant a]' 'match = app:shown' 'cap = 1g' > conf
-	for cc in fixed:rate=8g none copa timely; do
+	# Nothing but the cap delays data under none.
+	while read -r cc transfer; do
 		start_agent
-		begin_with $cc enforce
-		for transfer in 'write 1' 'read 1'; do
-			echo > json
-			until_so "$transfer" 'any(.tenant_cap_bps > 3e8 and .tenant_cap_bps <= 1e9 and .rate_bps <= .tenant_cap_bps and .wrs_deferred > 0)'
-		done
+		begin_with "$cc" enforce
+		echo > json
+		until_so "$transfer 1" 'any(.tenant_cap_bps > 3e8 and .tenant_cap_bps <= 1e9 and .rate_bps <= .tenant_cap_bps and .wrs_deferred > 0)'
 		"$ccshim" set tenant a cap=none
-		until_so 'write 1' 'all(.tenant_cap_bps == 0)'
+		until_so "$transfer 1" 'all(.tenant_cap_bps == 0)'
 		"$ccshim" set tenant a cap=2m
-		until_so 'write 1' 'any(.tenant_cap_bps > 0 and .tenant_cap_bps <= 2e6 and .rate_bps <= .tenant_cap_bps)'
+		until_so "$transfer 1" 'any(.tenant_cap_bps > 0 and .tenant_cap_bps <= 2e6 and .rate_bps <= .tenant_cap_bps)'
 		kill -9 "$agent"
 		wait "$agent" || true
 		agent=
 		[[ $cc = fixed* ]] && ends='and any(.rate_bps == 8e9)' || ends=
-		until_so 'write 1' "all(.tenant_cap_bps == 0) $ends"
+		until_so "$transfer 1" "all(.tenant_cap_bps == 0) $ends"
 		start_agent # the cap of the file
-		until_so 'write 1' 'any(.tenant_cap_bps > 3e8)'
+		until_so "$transfer 1" 'any(.tenant_cap_bps > 3e8)'
 		exec 8>&-
 		wait "$app"
 		kill "$agent"
 		wait "$agent"
-	done
+	done <<< $'fixed:rate=8g write\nnone write\nnone read\ncopa write\ncopa read\ntimely write'
 	app= agent=
 }
 
 @test "a cap delays nothing in mode observe, and with agent=off there is none" {
-	[ "$EUID" -eq 0 ] && unshare --mount true || skip "needs mount namespaces"
-	file=$("$ccshim" info --tenant $$ | sed -n 's/.* of \(.*\) matches it$/\1/p')
+	find_file
 	printf '%s\n' '[tenant a]' 'match = app:shown' 'cap = 1m' > conf
 	start_agent
 	begin_with fixed observe
