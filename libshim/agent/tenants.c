@@ -2,19 +2,27 @@
 #include "agent/tenants.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "agent/telemetry/caps.h"
 #include "agent/telemetry/demand.h"
 #include "agent/telemetry/ports.h"
 
-void ccs_agent_tenants_find(struct ccs_agent *a, struct ccs_client *c)
+/* The index of the tenant of the client's process, or -1. */
+static int tenant_of(const struct ccs_agent *a, const struct ccs_client *c)
 {
 	const int found = a->flows.tenants ? a->config.tenant_of(a->config.tenant_arg, c->pid, c->uid) : -1;
 
+	return found < 0 || ccs_peer_has_ended(c->source.fd) ? -1 : found;
+}
+
+void ccs_agent_tenants_find(struct ccs_agent *a, struct ccs_client *c)
+{
+	const int found = tenant_of(a, c);
+
 	ccs_demand_forget(c);
-	ccs_caps_forget(a, c);
 	c->tenant = found >= 0 && (unsigned)found < a->flows.tenants ? 1 + (uint32_t)found : 0;
-	if (c->tenant)
+	if (c->tenant || c->limited)
 		ccs_caps_renew(a);
 }
 
@@ -58,11 +66,10 @@ static struct ccs_agent_tenant *find_name(struct ccs_agent *a, const char name[6
 static bool lowers_own(struct ccs_agent *a, const struct ccs_client *c, const struct ccs_agent_tenant *t,
 		       const struct ccs_ipc_tenant *m)
 {
-	const int own = a->config.tenant_of(a->config.tenant_arg, c->pid, c->uid);
 	const bool is_lower = !(m->set & CCS_TERM_CAP) ||
 			      (m->cap > 0 && (!(t->terms.cap > 0) || m->cap <= t->terms.cap));
 
-	return t->users_may_lower && own == t - a->flows.tenant && is_lower &&
+	return t->users_may_lower && tenant_of(a, c) == t - a->flows.tenant && is_lower &&
 	       !(m->set & ~(uint32_t)(CCS_TERM_CAP | CCS_TERM_BACKGROUND));
 }
 
@@ -73,6 +80,7 @@ int ccs_agent_tenants_set(struct ccs_agent *a, const struct ccs_client *c, const
 		.weight = m->weight, .cap = m->cap, .guarantee = m->guarantee, .floor = m->floor,
 	};
 	struct ccs_agent_tenant *t = find_name(a, m->name);
+	struct ccs_terms before;
 
 	if (c->standing != CCS_STANDING_ADMIN && !(t && lowers_own(a, c, t, m)))
 		return EPERM;
@@ -80,9 +88,13 @@ int ccs_agent_tenants_set(struct ccs_agent *a, const struct ccs_client *c, const
 		return ENOENT;
 	if (exceeds_guarantees(a, t, m))
 		return ERANGE;
+	before = t->terms;
 	if (ccs_terms_set(&t->terms, &terms, m->set))
 		return EINVAL;
 	ccs_caps_renew(a);
+	before.cap = t->terms.cap;
+	if (memcmp(&before, &t->terms, sizeof(before)) == 0) /* other hosts do not get caps */
+		return 0;
 	for (uint32_t i = 0; i < a->peers.high; i++)
 		a->peers.peer[i].hello.pending |= a->peers.peer[i].active[t - a->flows.tenant] != 0;
 	for (struct ccs_port *port = a->port; port < a->port + CCS_AGENT_PORTS; port++)

@@ -8,6 +8,7 @@
 #include "cc/minmax.h"
 
 #define RESERVE 0.02         /* share of the cap that idle flows keep */
+#define LEAST 1.0            /* bit/s; less would be no limit */
 #define BEGINNERS 32         /* new flows that share it until the next division */
 #define USED 0.9             /* share of its limit above which a flow uses it */
 #define ROOM 1.25            /* limit of a flow that does not, relative to its rate */
@@ -47,7 +48,7 @@ void ccs_cap_measure(struct ccs_cap_flow *f, uint64_t bytes, double segment, uin
 /* Each round adds flows that need less than an equal part of the rest: the rest rises. */
 void ccs_cap_divide(struct ccs_cap_flow *const *flow, unsigned n, double cap)
 {
-	const double idle = RESERVE * cap / n;
+	const double idle = ccs_max(RESERVE * cap / n, LEAST);
 	double level = cap / n, next = level, left = cap;
 	unsigned more = n;
 

@@ -94,6 +94,29 @@ holds() { yaml "$1" > json; jq -e "$2" json > /dev/null || { echo "not so: $2"; 
 	grep '^RUN ' "$source/Containerfile" | cut -c5- | sh -n
 }
 
+# Processes read the file as their users.
+@test "slurm-tenant leaves the mode of the file, and a last line without newline" {
+	mkdir partitions
+	echo 'weight = 2' > partitions/all
+	tenant() {
+		(umask 077 && SLURM_JOB_ID=$1 SLURM_JOB_PARTITION=all SLURM_SCRIPT_CONTEXT=$2 CCSHIM_TENANTS=$PWD/conf \
+			CCSHIM_PARTITIONS=$PWD/partitions CCSHIM_RELOAD=: "$source/slurm-tenant")
+	}
+	printf 'mode = observe' > conf
+	chmod 644 conf
+	tenant 7 prolog_slurmd
+	tenant 8 prolog_slurmd
+	grep -x 'mode = observe' conf
+	[ "$(grep -cx 'match = job:[78]' conf)" -eq 2 ]
+	tenant 7 epilog_slurmd
+	tenant 8 epilog_slurmd
+	[ "$(cat conf)" = 'mode = observe' ]
+	[ "$(stat -c %a conf)" = 644 ]
+	rm conf
+	tenant 9 prolog_slurmd
+	[ "$(stat -c %a conf)" = 644 ]
+}
+
 @test "the unit of the metrics leaves little" {
 	command -v systemd-analyze > /dev/null || skip "no systemd"
 	cp "$top_srcdir/tools/metrics/ccshim-metrics.service" .

@@ -5,7 +5,10 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent/status.h"
@@ -527,6 +530,46 @@ static void processes_of_a_tenant_share_its_cap(void **state)
 	end(&b);
 }
 
+/* A reload, as Slurm's prolog makes one for each job, neither ends a cap nor begins it anew. */
+static void a_reload_leaves_caps_in_force(void **state)
+{
+	struct bench b;
+
+	set_tenants(1, (const double[]){ 1 });
+	tenants[0].terms.cap = 2e8;
+	begin(&b, state, true);
+	memcpy(of, (int[]){ 0, 0, 0, 0 }, sizeof(of));
+	add_process(&b, 3);
+	add_process(&b, 2);
+	run(&b, 50);
+	ccs_agent_reload(b.r->agent[RP]);
+	assert_float_equal((limits(&b, 0) + limits(&b, 1)) / 2e8, 1, 1e-6);
+	run(&b, 2);
+	assert_float_equal((limits(&b, 0) + limits(&b, 1)) / 2e8, 1, 1e-6);
+	end(&b);
+}
+
+/* Users could otherwise have HELLOs sent without end. */
+static void changes_that_do_not_concern_other_hosts_are_not_sent(void **state)
+{
+	struct bench b;
+	uint64_t sent;
+
+	set_tenants(1, (const double[]){ 1 });
+	begin(&b, state, true);
+	add_process(&b, 2);
+	run(&b, 50);
+	sent = b.r->agent[RP]->totals.hellos_sent;
+	assert_int_equal(set_terms(&b, "t0", CCS_TERM_CAP, (struct ccs_terms){ .cap = 2e8 }), 0);
+	assert_int_equal(set_terms(&b, "t0", CCS_TERM_FOREGROUND, (struct ccs_terms){ 0 }), 0);
+	assert_int_equal(b.r->agent[RP]->totals.hellos_sent, sent);
+	assert_int_equal(set_terms(&b, "t0", CCS_TERM_BACKGROUND, (struct ccs_terms){ 0 }), 0);
+	assert_int_equal(b.r->agent[RP]->totals.hellos_sent, sent + 1);
+	run(&b, 5);
+	assert_true(b.r->agent[NP]->port[0].shares.share[0].floor > 0);
+	end(&b);
+}
+
 static void users_may_lower_the_cap_and_class_of_their_tenant_only(void **state)
 {
 	const struct ccs_terms low = { .cap = 1e8 }, high = { .cap = 4e8 }, none = { 0 };
@@ -557,6 +600,35 @@ static void users_may_lower_the_cap_and_class_of_their_tenant_only(void **state)
 	b.r->agent[RP]->config.guarantees = 9e8;
 	assert_int_equal(set_terms(&b, "t1", CCS_TERM_GUARANTEE, (struct ccs_terms){ .guarantee = 9.1e8 }), ERANGE);
 	assert_int_equal(set_terms(&b, "t1", CCS_TERM_GUARANTEE, (struct ccs_terms){ .guarantee = 8e8 }), 0);
+	end(&b);
+}
+
+/* Its ID may be that of another tenant's process. */
+static void an_ended_process_has_no_tenant(void **state)
+{
+	const int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	socklen_t len = sizeof(int);
+	struct ccs_shm *shm;
+	struct bench b;
+	int shm_fd, old;
+	pid_t child;
+
+	set_tenants(1, (const double[]){ 1 });
+	begin(&b, state, true);
+	memcpy(of, (int[]){ 0, 0, 0, 0 }, sizeof(of));
+	strcpy(at.sun_path, b.r->config[RP].socket);
+	child = fork();
+	if (!child)
+		_exit(connect(fd, (struct sockaddr *)&at, sizeof(at)));
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	old = getsockopt(fd, SOL_SOCKET, 77 /* SO_PEERPIDFD */, &(int){ 0 }, &len) && errno == ENOPROTOOPT;
+	shm_fd = rig_region(&shm);
+	assert_int_equal(rig_hello(b.r, fd, shm_fd), 0);
+	for (unsigned i = 0; i < CCS_AGENT_CLIENTS; i++)
+		if (b.r->agent[RP]->client[i].source.fd >= 0)
+			assert_int_equal(b.r->agent[RP]->client[i].tenant, old);
+	rig_hang_up(&(struct rig_client){ .fd = fd, .shm_fd = shm_fd, .shm = shm });
 	end(&b);
 }
 
@@ -622,7 +694,10 @@ int main(void)
 		TEST(background_has_its_floor_beside_others),
 		TEST(without_a_key_other_hosts_are_foreground_of_weight_1),
 		TEST(processes_of_a_tenant_share_its_cap),
+		TEST(a_reload_leaves_caps_in_force),
+		TEST(changes_that_do_not_concern_other_hosts_are_not_sent),
 		TEST(users_may_lower_the_cap_and_class_of_their_tenant_only),
+		TEST(an_ended_process_has_no_tenant),
 		TEST(users_see_no_names_of_others_tenants),
 		TEST(a_reload_finds_the_tenants_again),
 	};

@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cc/cap.h"
@@ -116,6 +117,28 @@ static void flows_that_begin_together_do_not_exceed_the_cap(void **state)
 	assert_rate(&g, 200, CAP);
 }
 
+/* A part below 1 bit/s would be written as 0, which is no limit. */
+static void the_lowest_cap_limits_the_most_flows(void **state)
+{
+	enum { MOST = 262144 };
+	struct ccs_cap_flow *flow = calloc(MOST, sizeof(*flow)), **at = calloc(MOST, sizeof(*at));
+	double sum = 0, least = INFINITY;
+
+	assert_true(flow && at);
+	for (unsigned i = 0; i < MOST; i++)
+		at[i] = &flow[i];
+	flow[5].demand = INFINITY;
+	ccs_cap_divide(at, MOST, 1e6);
+	for (unsigned i = 0; i < MOST; i++) {
+		sum += flow[i].limit;
+		least = fmin(least, flow[i].limit);
+	}
+	assert_true(least >= 1);
+	assert_true(sum <= 1e6 * (1 + 1e-9));
+	free(flow);
+	free(at);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -123,6 +146,7 @@ int main(void)
 		cmocka_unit_test(a_flow_gets_what_idle_flows_leave),
 		cmocka_unit_test(flows_get_what_slower_flows_leave),
 		cmocka_unit_test(flows_that_begin_together_do_not_exceed_the_cap),
+		cmocka_unit_test(the_lowest_cap_limits_the_most_flows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

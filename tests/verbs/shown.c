@@ -14,12 +14,12 @@ static struct rig rig;
 static struct ibv_qp *more[MORE];
 static unsigned count;
 
-static void write_some(unsigned n)
+static void transfer(unsigned n, enum ibv_wr_opcode opcode)
 {
 	struct ibv_wc wc;
 
 	for (unsigned i = 0; i < n; i++) {
-		assert_int_equal(rig_post(&rig, i, IBV_WR_RDMA_WRITE, 0, LEN, IBV_SEND_SIGNALED), 0);
+		assert_int_equal(rig_post(&rig, i, opcode, 0, LEN, IBV_SEND_SIGNALED), 0);
 		rig_poll(rig.scq, 1, &wc);
 	}
 }
@@ -46,7 +46,9 @@ static void obey(const char *line, char **argv)
 	unsigned n = 0;
 
 	if (sscanf(line, "write %u", &n) == 1)
-		write_some(n);
+		transfer(n, IBV_WR_RDMA_WRITE);
+	else if (sscanf(line, "read %u", &n) == 1)
+		transfer(n, IBV_WR_RDMA_READ);
 	else if (sscanf(line, "create %u", &n) == 1)
 		for (; n; n--)
 			assert_non_null(more[count++] = rig_qp(&rig, rig.scq, rig.rcq));
@@ -68,7 +70,7 @@ int main(int argc, char **argv)
 	(void)argc;
 	rig_exec(argv, NULL);
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	rig_open(&rig, (struct rig_conf){ .cqe = 8 * MORE });
+	rig_open(&rig, (struct rig_conf){ .cqe = 8 * MORE, .ipv6 = getenv("RIG_IPV6") });
 	puts("ready");
 	while (fgets(line, sizeof(line), stdin)) {
 		obey(line, argv);

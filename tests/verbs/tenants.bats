@@ -20,10 +20,10 @@ teardown() {
 	[ "${#groups[@]}" -eq 0 ] || rmdir "${groups[@]}"
 }
 
-# start_agent: with the tenants of the file conf.
+# start_agent [OPTION...]: with the tenants of the file conf.
 start_agent() {
 	"$ccshimd" --no-capture --verify none --socket agent --tenants conf \
-		--port $((20000 + RANDOM % 10000)) --address 127.0.0.82 2> agent.err 3>&- 7<&- 8>&- &
+		--port $((20000 + RANDOM % 10000)) "$@" 2> agent.err 3>&- 7<&- 8>&- &
 	agent=$!
 	until "$ccshimd" --status --socket "$PWD/agent" > status 2> /dev/null; do
 		kill -0 "$agent" || { cat agent.err; return 1; }
@@ -49,6 +49,13 @@ begin() {
 	answer
 }
 
+# find_file: the name of the system's file, which tests replace in a namespace.
+find_file() {
+	[ "$EUID" -eq 0 ] && unshare --mount true || skip "needs mount namespaces"
+	file=$("$ccshim" info --tenant $$ | sed -n 's/.* of \(.*\) matches it$/\1/p')
+	[ -n "$file" ]
+}
+
 answer() { read -r -t 300 <&7; }
 
 # belongs TENANT WEIGHT: the agent has the process's tenant, and info shows it.
@@ -70,7 +77,7 @@ pods() {
 
 @test "a pod's annotation gives its control group a weight, under the systemd driver" {
 	pods | jq -rf "$top_srcdir/tools/deploy/kubernetes-tenants.jq" > conf
-	start_agent
+	start_agent --address 127.0.0.82
 	[ ! -s agent.err ] || { cat agent.err; false; }
 	begin /kubepods.slice/kubepods-burstable.slice/kubepods-burstable-poda1b2c3d4_0000_4000_8000_00000000beef.slice/cri-containerd-0123.scope
 	belongs prod-kv-a1b2c3d4 2.5
@@ -78,7 +85,7 @@ pods() {
 
 @test "and under the cgroupfs driver" {
 	pods | jq -rf "$top_srcdir/tools/deploy/kubernetes-tenants.jq" > conf
-	start_agent
+	start_agent --address 127.0.0.82
 	begin /kubepods/besteffort/podc1b2c3d4-0000-4000-8000-000000000002/0123
 	belongs prod-late-c1b2c3d4 0.5
 }
@@ -93,23 +100,21 @@ pods() {
 		annotations: {"ccshim/weight": "1"}}}]}' | jq -rf "$top_srcdir/tools/deploy/kubernetes-tenants.jq" > conf
 	[ "$(grep -c '^\[' conf)" -eq 64 ]
 	[ "$(grep -c 'more than 64 tenants$' conf)" -eq 6 ]
-	start_agent
+	start_agent --address 127.0.0.82
 	[ "$(jq '.tenants | length' status)" -eq 64 ]
 }
 
 @test "units of a slice are a tenant by its path, as with systemd-run --slice" {
 	printf '%s\n' '[tenant backup]' 'match = cgroup:/backup.slice/*' 'weight = 0.25' \
 		'[tenant more]' 'match = cgroup:/backup.sliced/*' > conf
-	start_agent
+	start_agent --address 127.0.0.82
 	begin /backup.slice/run-u17.service
 	belongs backup 0.25
 }
 
 # The agent reads the file of its option, info the system's.
 @test "info says why no tenant is in force" {
-	[ "$EUID" -eq 0 ] && unshare --mount true || skip "needs mount namespaces"
-	file=$("$ccshim" info --tenant $$ | sed -n 's/.* of \(.*\) matches it$/\1/p')
-	[ -n "$file" ]
+	find_file
 	info() {
 		unshare --mount sh -c 'mkdir -p "$1" && mount -t tmpfs none "$1" && cp conf "$1/ccshim.conf" &&
 			exec "$2" info --tenant "$3"' sh "${file%/*}" "$ccshim" $$
@@ -119,7 +124,7 @@ pods() {
 	printf '%s\n' '[tenant mine]' 'match = uid:0' 'weight = 3' > conf
 	run -0 info
 	[[ $output == "tenant mine, weight 3, not in force: no reply from the agent at $PWD/agent"* ]]
-	start_agent
+	start_agent --address 127.0.0.82
 	[ "$(info)" = "tenant mine, weight 3, not in force: the agent has no flow of it, or has not read $file since it changed" ]
 	for wrong in 'match = jobs:7' 'match = job:*' $'match = uid:0\n[tenant b]\nmatch = uid:0' 'weight = 2'; do
 		printf '[tenant mine]\n%s\n' "$wrong" > conf
@@ -130,4 +135,71 @@ pods() {
 		run -2 "$ccshim" info --tenant "$wrong"
 		[[ $output == *"there is no process $wrong"* ]]
 	done
+}
+
+# begin_with CC MODE: shown.c, whose system's file is conf. Its queue pairs have addresses of one family.
+begin_with() {
+	rm -f in said
+	mkfifo in said
+	CCSHIM_CC=$1 CCSHIM_MODE=$2 RIG_IPV6=1 unshare --mount sh -c 'mkdir -p "$1" && mount -t tmpfs none "$1" &&
+		cp conf "$1/ccshim.conf" && exec "$2"' sh "${file%/*}" "$top_builddir/tests/verbs/shown" < in > said &
+	app=$!
+	exec 8> in 7< said
+	answer
+}
+
+# until_so TRANSFER FILTER: transfer until the filter of its queue pairs is true.
+until_so() {
+	until jq -e ".processes[0].qps | $2" json; do
+		echo "$1" >&8
+		answer
+		"$ccshim" stat -p "$app" --json > json
+	done
+}
+
+@test "a cap binds real flows under each algorithm, and their READs, while its agent runs" {
+	find_file
+	printf '%s\n' '[tenant a]' 'match = app:shown' 'cap = 1g' > conf
+	# Nothing but the cap delays data under none.
+	while read -r cc transfer; do
+		start_agent
+		begin_with "$cc" enforce
+		echo > json
+		until_so "$transfer 1" 'any(.tenant_cap_bps > 3e8 and .tenant_cap_bps <= 1e9 and .rate_bps <= .tenant_cap_bps and .wrs_deferred > 0)'
+		"$ccshim" set tenant a cap=none
+		until_so "$transfer 1" 'all(.tenant_cap_bps == 0)'
+		"$ccshim" set tenant a cap=2m
+		until_so "$transfer 1" 'any(.tenant_cap_bps > 0 and .tenant_cap_bps <= 2e6 and .rate_bps <= .tenant_cap_bps)'
+		kill -9 "$agent"
+		wait "$agent" || true
+		agent=
+		[[ $cc = fixed* ]] && ends='and any(.rate_bps == 8e9)' || ends=
+		until_so "$transfer 1" "all(.tenant_cap_bps == 0) $ends"
+		start_agent # the cap of the file
+		until_so "$transfer 1" 'any(.tenant_cap_bps > 3e8)'
+		exec 8>&-
+		wait "$app"
+		kill "$agent"
+		wait "$agent"
+	done <<< $'fixed:rate=8g write\nnone write\nnone read\ncopa write\ncopa read\ntimely write'
+	app= agent=
+}
+
+@test "a cap delays nothing in mode observe, and with agent=off there is none" {
+	find_file
+	printf '%s\n' '[tenant a]' 'match = app:shown' 'cap = 1m' > conf
+	start_agent
+	begin_with fixed observe
+	echo > json
+	until_so 'write 100' 'any(.tenant_cap_bps > 0 and .wrs_posted >= 300)'
+	jq -e '.processes[0].qps | all(.wrs_deferred == 0 and .gated_us == 0)' json
+	exec 8>&-
+	wait "$app"
+	CCSHIM_AGENT=off begin_with fixed enforce
+	echo > json
+	until_so 'write 100' 'any(.wrs_posted >= 300)'
+	jq -e '.processes[0].qps | all(.tenant_cap_bps == 0)' json
+	exec 8>&-
+	wait "$app"
+	app=
 }

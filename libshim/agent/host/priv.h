@@ -215,6 +215,7 @@ struct ccs_client {
 	struct ccs_user *user;
 	enum ccs_standing standing;
 	uint32_t tenant;                 /* 1 + its index in agent.flows.tenant; 0: it has none */
+	bool limited;                    /* some of its flows have, or had, a part of a cap */
 	bool paused;                     /* the loop does not wait for it until its user has a budget */
 	bool hello_done;
 	struct ccs_shm *shm;             /* NULL: the client shares no region */

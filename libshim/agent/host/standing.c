@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "agent/host/standing.h"
 
+#include <errno.h>
 #include <linux/capability.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "base/os.h"
 
 #ifndef SO_PEERPIDFD /* in the kernel's headers since Linux 6.5 */
 #define SO_PEERPIDFD 77
@@ -92,20 +91,25 @@ static enum ccs_standing read_standing(const struct ucred *peer)
 	return standing && is_in_user_ns(peer->pid) ? standing : CCS_STANDING_USER;
 }
 
-/* The ID belonged to the process throughout if the process has not ended afterwards. */
-enum ccs_standing ccs_standing_of(int socket, const struct ucred *peer)
+bool ccs_peer_has_ended(int socket)
 {
 	struct pollfd process = { .fd = -1, .events = POLLIN };
 	socklen_t len = sizeof(process.fd);
-	enum ccs_standing standing;
+	bool ended;
 
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &process.fd, &len))
-		process.fd = -1;
-	standing = read_standing(peer);
-	if (process.fd >= 0 && poll(&process, 1, 0) != 0)
-		standing = CCS_STANDING_USER;
-	ccs_close(process.fd);
-	return standing;
+		return errno == ESRCH || errno == EINVAL; /* nor has it a parent that waits for it */
+	ended = poll(&process, 1, 0) != 0;
+	close(process.fd);
+	return ended;
+}
+
+/* The ID belonged to the process throughout if the process has not ended afterwards. */
+enum ccs_standing ccs_standing_of(int socket, const struct ucred *peer)
+{
+	const enum ccs_standing standing = read_standing(peer);
+
+	return ccs_peer_has_ended(socket) ? CCS_STANDING_USER : standing;
 }
 
 /* -- users without a number ------------------------------------------------------------ */

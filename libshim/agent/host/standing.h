@@ -29,6 +29,9 @@ enum ccs_standing {
  */
 enum ccs_standing ccs_standing_of(int socket, const struct ucred *peer);
 
+/* Whether that process has ended, so that its ID may be another's; false before Linux 6.5. */
+bool ccs_peer_has_ended(int socket);
+
 struct ccs_process {
 	uid_t uid[3];                    /* real, effective and saved */
 	uint64_t capabilities;           /* effective */

@@ -48,6 +48,7 @@ static void begin_flow(struct ccs_agent *a, struct ccs_agent_flow *f, double cap
 
 	f->cap = (struct ccs_cap_flow){ 0 };
 	if (cap > 0) {
+		f->client->limited = true;
 		ccs_cap_begin(&f->cap, cap, bytes_of(f), now_ns);
 		hasten(a, now_ns + FIRST_NS);
 	}
@@ -57,12 +58,6 @@ static void begin_flow(struct ccs_agent *a, struct ccs_agent_flow *f, double cap
 void ccs_caps_join(struct ccs_agent *a, struct ccs_agent_flow *f)
 {
 	begin_flow(a, f, cap_of(a, f->client));
-}
-
-void ccs_caps_forget(struct ccs_agent *a, struct ccs_client *c)
-{
-	for (struct ccs_agent_flow *f = c->first; f && c->tenant; f = f->next)
-		begin_flow(a, f, 0);
 }
 
 void ccs_caps_renew(struct ccs_agent *a)
@@ -84,19 +79,22 @@ static int by_port(const void *a, const void *b)
 }
 
 /* Flows of tenants with a cap; other flows have no limit. Client entries are allocated from the end of
- * the table. */
+ * the table; processes that never had a cap, which may have many flows, cost nothing more. */
 static unsigned collect(struct ccs_agent *a, struct ccs_cap_flow **cap)
 {
 	struct ccs_client *c = a->client + CCS_AGENT_CLIENTS;
 	unsigned n = 0;
 
 	for (unsigned left = a->nclients; left && c-- > a->client;) {
+		const bool has_cap = cap_of(a, c) > 0;
+
 		left -= c->source.fd >= 0;
-		for (struct ccs_agent_flow *f = c->first; f; f = f->next)
-			if (cap_of(a, c) > 0)
+		for (struct ccs_agent_flow *f = has_cap || c->limited ? c->first : NULL; f; f = f->next)
+			if (has_cap)
 				cap[n++] = &f->cap;
-			else if (f->cap.limit > 0)
+			else
 				begin_flow(a, f, 0);
+		c->limited = has_cap;
 	}
 	return n;
 }
