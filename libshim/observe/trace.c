@@ -62,6 +62,8 @@ static struct {
 	sem_t wake;
 	pthread_t thread;
 	pid_t pid;
+	bool late;                       /* the thread begins the file */
+	char about[601];                 /* the comment before its rows */
 	char path[CCS_FILENAME_MAX];
 	double bytes_left;               /* of trace_size */
 	char out[CHUNK];
@@ -232,19 +234,6 @@ static void wait_for_events(void)
 		nanosleep(&batch, NULL);
 }
 
-static void *trace_thread(void *arg)
-{
-	(void)arg;
-	prctl(PR_SET_NAME, "ccshim-trace");
-	uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
-	while (!atomic_load(&trace.stop)) {
-		wait_for_events();
-		write_events();
-	}
-	write_events();
-	return NULL;
-}
-
 /* The header of this version is at the beginning of the file. */
 static bool has_header(int fd)
 {
@@ -256,21 +245,20 @@ static bool has_header(int fd)
 
 /*
  * A file that no other process writes to is truncated. Its first process writes the header under an
- * exclusive lock, so that the rows of others follow it. Returns an error number.
+ * exclusive lock, so that the rows of others follow it. Returns an error number, or -1 if another
+ * process has such a lock: wait.
  */
-static int begin_file(int fd, int locked, const char *head)
+static int begin_file(int fd, int locked, bool may_wait)
 {
-	const struct timespec ms = { .tv_nsec = 1000000 };
 	const bool first = flock(locked, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 	char text[1024];
 	int len;
 
 	if (first && ftruncate(fd, 0) && errno != EINVAL) /* EINVAL: no regular file */
 		return errno;
-	for (int i = 0; !first && i < HEADER_MS && flock(locked, LOCK_SH | LOCK_NB) &&
-	     errno == EWOULDBLOCK; i++)
-		nanosleep(&ms, NULL);
-	len = snprintf(text, sizeof(text), "# %.600s\n%s", head,
+	if (!first && flock(locked, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK && may_wait)
+		return -1;
+	len = snprintf(text, sizeof(text), "# %s\n%s", trace.about,
 		       has_header(locked) ? "" : CCS_TRACE_HEADER);
 	if (write_all(fd, text, (size_t)len))
 		return errno;
@@ -283,15 +271,15 @@ static int begin_file(int fd, int locked, const char *head)
  * The file has a lock to the end of the process, which other processes test. A mapping keeps the
  * lock, not a descriptor: the application may need all descriptors. NFS grants a shared lock only if
  * the file is open for reading, and an exclusive lock only if it is open for writing. A pipe has no
- * mapping, and its descriptor stays open, so that its reader sees one end.
+ * mapping, and its descriptor stays open, so that its reader sees one end. Returns as begin_file().
  */
-static int create_file(const char *head)
+static int create_file(bool may_wait)
 {
 	const int fd = open_file(O_CREAT);
 	const int to_map = fd < 0 ? -1 : ccs_open_path(trace.path, O_RDWR | O_APPEND);
 	void *map = to_map < 0 ? MAP_FAILED : mmap(NULL, 1, PROT_NONE, MAP_SHARED, to_map, 0);
 	const int locked = map == MAP_FAILED ? fd : to_map;
-	const int error = fd < 0 ? errno : begin_file(fd, locked, head);
+	const int error = fd < 0 ? errno : begin_file(fd, locked, may_wait);
 
 	if (map != MAP_FAILED && error)
 		munmap(map, 1);
@@ -303,7 +291,39 @@ static int create_file(const char *head)
 	return error;
 }
 
-static int create_file_and_ring(const char *file, const char *head)
+/*
+ * Another process holds an exclusive lock: while it writes the header, or, as anyone may who can
+ * read the file, for as long as it likes. The application does not wait for it, nor does its end.
+ */
+static void begin_late(void)
+{
+	const struct timespec ms = { .tv_nsec = 1000000 };
+	int error;
+
+	for (int i = 0; (error = create_file(i < HEADER_MS && !atomic_load(&trace.stop))) < 0; i++)
+		nanosleep(&ms, NULL);
+	if (!error)
+		return;
+	atomic_store(&trace.on, false);
+	ccs_log(CCS_LOG_WARN, "trace %s: %s; nothing is recorded", trace.path, strerror(error));
+}
+
+static void *trace_thread(void *arg)
+{
+	(void)arg;
+	prctl(PR_SET_NAME, "ccshim-trace");
+	uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
+	if (trace.late)
+		begin_late();
+	while (!atomic_load(&trace.stop)) {
+		wait_for_events();
+		write_events();
+	}
+	write_events();
+	return NULL;
+}
+
+static int create_file_and_ring(const char *file)
 {
 	char name[CCS_FILENAME_MAX];
 	int error;
@@ -312,9 +332,10 @@ static int create_file_and_ring(const char *file, const char *head)
 	if (ccs_filename_expand(file, ccs_job(), name, sizeof(name)))
 		return errno;
 	ccs_filename_absolute(name, trace.path, sizeof(trace.path));
-	error = create_file(head);
-	if (error)
+	error = create_file(true);
+	if (error > 0)
 		return error;
+	trace.late = error;
 	trace.ring = calloc(RING, sizeof(*trace.ring));
 	if (!trace.ring || sem_init(&trace.wake, 0, 0))
 		return errno;
@@ -329,7 +350,8 @@ void ccs_trace_setup(const char *file, double max_bytes, const char *head)
 
 	trace.bytes_left = max_bytes;
 	trace.pid = getpid();
-	error = create_file_and_ring(file, head);
+	snprintf(trace.about, sizeof(trace.about), "%s", head);
+	error = create_file_and_ring(file);
 	if (!error) {
 		atomic_store(&trace.on, true);
 		error = ccs_thread_create(&trace.thread, trace_thread, NULL);

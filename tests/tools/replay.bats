@@ -350,6 +350,18 @@ for row in rows:
 	[ "$output" = "$(cat table.csv)" ]
 }
 
+@test "a host's name of any length and bytes is one host" {
+	host=$(printf 'h"#\033%.0s' {1..20})
+	{ echo t_us,event,qp,rtt_us,bytes,pid,host; printf "%d,ack,5,10,1000,7,$host\n" 10 20; } > host.csv
+	run2 $ccshim replay -a timely --line-rate 10g --base-rtt 10us host.csv
+	[ "$status" -eq 0 ] && [ -z "$errors" ]
+	run2 $ccshim replay --table host.csv
+	[ "$(table host <<< "$output" | sort -u)" = "$(printf 'h___%.0s' {1..15})h__" ]
+	printf '# ccshim 1: p, process 7, host a"#b, cc=x\nt_us,event,rtt_us,pid\n10,ack,10,7\n' > host.csv
+	run2 $ccshim replay --table host.csv
+	[ "$(table host <<< "$output")" = a__b ]
+}
+
 @test "--table with cut, empty, foreign and damaged files" {
 	{ described 11 0; acks 11 10 20; } > a.csv
 	{ described 12 0; acks 12 10 20 | head -c -5; } > cut.csv

@@ -25,7 +25,7 @@ enum { WRITERS = 4, EACH = 20000 };
 
 static char path[] = "/tmp/ccshim-test-trace.XXXXXX";
 
-static bool nfs;
+static bool nfs, slept;
 
 /* NFS refuses locks that the mode of the file does not permit, as in flock(2). */
 int flock(int fd, int operation)
@@ -36,6 +36,13 @@ int flock(int fd, int operation)
 		return (int)syscall(SYS_flock, fd, operation);
 	errno = EBADF;
 	return -1;
+}
+
+/* Note whether the application's thread waits. */
+int nanosleep(const struct timespec *time, struct timespec *rest)
+{
+	slept |= gettid() == getpid();
+	return (int)syscall(SYS_nanosleep, time, rest);
 }
 
 static void *write_events(void *arg)
@@ -144,6 +151,31 @@ static void a_file_that_another_process_writes_to_is_not_truncated(void **state)
 	assert_true(pread(fd, text, sizeof(text) - 1, 0) > 0);
 	assert_memory_equal(text, "# ano", 5);
 	nfs = false;
+	close(fd);
+	unlink(file);
+}
+
+/* flock(2) gives an exclusive lock to anyone who can read the file. */
+static void an_exclusive_lock_of_another_process_delays_no_application(void **state)
+{
+	char file[] = "/tmp/ccshim-test-trace.XXXXXX", text[1024] = "";
+	const uint8_t gid[16] = { 0 };
+	const int fd = mkstemp(file);
+	int status;
+	pid_t pid;
+
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	pid = fork();
+	if (!pid) {
+		ccs_trace_setup(file, INFINITY, "a test");
+		ccs_trace_peer(1, gid);
+		ccs_trace_finish();
+		_exit(!ccs_trace_on || slept);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_true(pread(fd, text, sizeof(text) - 1, 0) > 0);
+	assert_ptr_equal(strstr(text, "# a test\n" CCS_TRACE_HEADER "# QP 1 sends to "), text);
 	close(fd);
 	unlink(file);
 }
@@ -267,6 +299,7 @@ int main(void)
 		cmocka_unit_test(rows_have_a_maximum_length),
 		cmocka_unit_test(nan_is_not_written),
 		cmocka_unit_test(a_file_that_another_process_writes_to_is_not_truncated),
+		cmocka_unit_test(an_exclusive_lock_of_another_process_delays_no_application),
 		cmocka_unit_test(the_lock_of_a_trace_ends_with_its_process),
 		cmocka_unit_test(rows_of_concurrent_writers_are_whole_and_ordered),
 	};

@@ -5,6 +5,7 @@
  */
 #include "rig.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -317,7 +318,7 @@ static void requests_leave_after_the_delay(void **state)
 	rig_close(&r);
 }
 
-/* Connection 4. */
+/* Connection 4. A destruction that the device refuses does not prevent it. */
 static void an_idle_queue_pair_fails_at_its_time(void **state)
 {
 	struct ibv_recv_wr recv = { .wr_id = 50 }, *bad;
@@ -325,6 +326,8 @@ static void an_idle_queue_pair_fails_at_its_time(void **state)
 
 	rig_open(&r, (struct rig_conf){ 0 });
 	assert_int_equal(ibv_post_recv(r.a, &recv, &bad), 0);
+	fake_fail_destroy_qp(0, EBUSY);
+	assert_int_equal(ibv_destroy_qp(r.a), EBUSY);
 	note_completions(&r, "receive", r.rcq, 1);
 	note_state("a", r.a);
 	rig_close(&r);
@@ -516,7 +519,7 @@ static const struct rig_mode modes[] = {
 	{ "bare-rxe", { "RIG_BARE=1", "FAKERDMA_PROFILE=rxe" } },
 	{ "retry", { RULES("retry"), OPEN } },
 	{ "retry-gated", { RULES("retry"), GATED } },
-	{ "conditions", { "CCSHIM_IMPAIR=qp=2,delay=20ms,qp=4,flush:2ms,qp=6,retry:2,"
+	{ "conditions", { "CCSHIM_IMPAIR=qp=2,delay=20ms,qp=4,flush:100ms,qp=6,retry:2,"
 			  "qp=9,access,qp=12,rnr:1,qp=14,fatal,qp=16,delay=1000s,qp=18,delay=1000s,retry:0s,flush:2ms,qp=20,delay=0,port", "CCSHIM_LINGER=10s", OPEN } },
 	{ "random", { RANDOM("7"), OPEN } },
 	{ "random-gated", { RANDOM("7"), GATED, "FAKERDMA_PROFILE=mlx5" } },

@@ -121,13 +121,17 @@ static void set_dead(struct qp *qp, bool dead)
 {
 	const int err = errno; /* the application gets the failed call's errno */
 	uint64_t now_ns = CCS_TIME_UNKNOWN;
+	bool scheduled;
 
 	ccs_lock(&qp->lock);
+	scheduled = qp->scheduled;
 	qp->dead = dead;
 	if (dead)
 		ccs_pacer_thread_schedule(qp, 0, 0);
 	else
 		ccs_emit_pump(qp, &now_ns);
+	if (dead)
+		qp->scheduled = scheduled; /* if the call fails, the next pump sets the timer again */
 	ccs_qp_leave(qp);
 	errno = err;
 }

@@ -77,31 +77,31 @@ static char *trim(char *text)
 	return text;
 }
 
-/* Find or add a process; NULL as host: any. -1 after printing an error. */
-static int find_process(struct replay_file *f, unsigned pid, const char *host)
-{
-	struct replay_process *all = f->process;
-
-	for (unsigned i = f->processes; i-- > 0;)
-		if (all[i].pid == pid && (!host || strcmp(all[i].host, host) == 0))
-			return (int)i;
-	if ((f->processes & (f->processes - 1)) == 0)
-		all = reallocarray(all, f->processes ? 2 * (size_t)f->processes : 1, sizeof(*all));
-	if (!all)
-		return replay_fault(f, REPLAY_COLUMNS, "no memory");
-	f->process = all;
-	all[f->processes] = (struct replay_process){ .pid = pid };
-	snprintf(all[f->processes].host, sizeof(all->host), "%s", host ? host : "");
-	return (int)f->processes++;
-}
-
-/* A program may have any name. */
+/* A program, and by a file also a host, may have any name. */
 static void copy_name(char *to, size_t len, const char *name)
 {
 	snprintf(to, len, "%s", name);
 	for (; *to; to++)
 		if (strchr(",\"#", *to) || (unsigned char)*to < ' ')
 			*to = '_';
+}
+
+/* Find or add a process; NULL as host: any. -1 after printing an error. */
+static int find_process(struct replay_file *f, unsigned pid, const char *host)
+{
+	struct replay_process *all = f->process, new = { .pid = pid };
+
+	copy_name(new.host, sizeof(new.host), host ? host : "");
+	for (unsigned i = f->processes; i-- > 0;)
+		if (all[i].pid == pid && (!host || strcmp(all[i].host, new.host) == 0))
+			return (int)i;
+	if ((f->processes & (f->processes - 1)) == 0)
+		all = reallocarray(all, f->processes ? 2 * (size_t)f->processes : 1, sizeof(*all));
+	if (!all)
+		return replay_fault(f, REPLAY_COLUMNS, "no memory");
+	f->process = all;
+	all[f->processes] = new;
+	return (int)f->processes++;
 }
 
 /* VERSION: PROGRAM, process PID, host HOST, rank RANK, ... */
