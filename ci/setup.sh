@@ -117,7 +117,7 @@ packages() {
 sources() {
   local path
   mkdir -p "$src"
-  for path in "$top"/* "$top/.ci"; do
+  for path in "$top"/* "$top"/.{ci,containerignore}; do
     case ${path##*/} in
       out | configure | configure~ | config.* | build-aux | m4 | aclocal.m4 | autom4te.cache | \
         Makefile | Makefile.in | libtool | *.tar.*) ;;

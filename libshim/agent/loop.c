@@ -208,6 +208,7 @@ void ccs_agent_turn(struct ccs_agent *a, int64_t timeout_ns)
 {
 	struct epoll_event e[64];
 	const int n = wait_for_events(a, e, 64, timeout_ns);
+	uint64_t now_ns;
 
 	a->turn++;
 	for (int i = 0; i < n; i++) {
@@ -220,8 +221,9 @@ void ccs_agent_turn(struct ccs_agent *a, int64_t timeout_ns)
 	ccs_clients_retry_refused(a);
 	tick(a);
 	poll_counters(a);
-	ccs_demand_update(a, ccs_agent_now(a));
-	ccs_caps_update(a, ccs_agent_now(a));
+	now_ns = ccs_agent_now(a);
+	ccs_demand_update(a, now_ns);
+	ccs_caps_update(a, now_ns);
 	ccs_sampler_run(a);
 	ccs_udp_flush(a);
 }

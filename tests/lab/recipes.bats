@@ -24,7 +24,8 @@ setup() {
 commands() {
   "$top/tests/lab/recipes" "$top" "$1" >script
   sed -i "s,/ccshim\([^-]\|$\),$top\1,g; s,=/ccshim-lab,=$cache,; s, && rm .*,," script
-  bash script >stdout 2>stderr || { cat script stderr; return 1; }
+  rm -f stdout # appended to, as the script also writes to /dev/stdout
+  bash script >>stdout 2>stderr || { cat script stderr; return 1; }
 }
 
 @test "the action runs its example" {
