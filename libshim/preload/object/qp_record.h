@@ -64,6 +64,9 @@ struct qp_failure {
 	atomic_bool fatal_given;         /* the application has read IBV_EVENT_QP_FATAL of async.c */
 	unsigned connection;             /* its number in the process, from 1 */
 	struct impairment *impair;       /* NULL: never impaired (datapath/impair.h) */
+	uint64_t failed_ns;              /* time of the first error; 0: none */
+	uint8_t status, event;           /* of it: enum ibv_wc_status; ibv_event_type + 1, or 0 */
+	bool ending;                     /* the application is moving it to ERR */
 };
 
 /* Attributes as the application set them. */
@@ -72,6 +75,7 @@ struct qp_attr {
 	struct parent_domain *domain;    /* NULL: not in a parent domain */
 	uint8_t port;
 	bool may_split;                  /* created with entries for segments */
+	uint32_t rq_psn;                 /* as given in the transition to RTR */
 	uint8_t class_given, class_sent; /* traffic class: the application's, the device's */
 };
 
