@@ -44,8 +44,17 @@ bool ccs_failure_read_qp(struct ccs_failure_qp *out, const struct ccs_stats_layo
 {
 	const struct ccs_stats_slot *at = ccs_stats_slot_at(l, slot);
 
-	if (!ccs_stats_load(&at->qp.created_ns) || !ccs_stats_read_qp(l, slot, &out->q) || !out->q.created_ns)
+	/* ccs_stats_read_qp() has a second copy on the stack, which may be small. */
+	const uint64_t version = ccs_stats_load(&at->version);
+	const uint64_t *from = (const uint64_t *)(const void *)&at->qp;
+
+	if (version & 1 || !ccs_stats_load(&at->qp.created_ns))
 		return false;
+	for (size_t i = 0; i < sizeof(out->q) / 8; i++)
+		((uint64_t *)(void *)&out->q)[i] = ccs_stats_load(&from[i]);
+	if (ccs_stats_load(&at->version) != version)
+		return false;
+	ccs_stats_read_live(&at->live, &out->q);
 	out->moments = ccs_stats_read_history(l, history_offset, slot, out->history);
 	return true;
 }
@@ -102,20 +111,20 @@ static bool is_old(const struct ccs_failure_qp *qp, uint64_t now_ns)
 void ccs_failure_add_others(struct ccs_failure *f, const struct ccs_stats_layout *l, uint64_t history_offset,
 			    uint64_t now_ns)
 {
-	const struct ccs_stats_qp failed = f->qp[0].q;
+	const struct ccs_stats_qp *failed = &f->qp[0].q;
 	const uint64_t since_ns = before(now_ns, f->facts.retry_us);
-	struct ccs_failure_qp qp;
+	struct ccs_failure_qp *qp = &f->qp[CCS_FAILURE_QPS];
 
 	for (uint64_t i = 0; i < l->slots; i++) {
 		bool same;
 
-		if (!ccs_failure_read_qp(&qp, l, history_offset, i) || is_old(&qp, now_ns) ||
-		    (qp.q.lqpn == failed.lqpn && strcmp(qp.q.device, failed.device) == 0))
+		if (!ccs_failure_read_qp(qp, l, history_offset, i) || is_old(qp, now_ns) ||
+		    (qp->q.lqpn == failed->lqpn && strcmp(qp->q.device, failed->device) == 0))
 			continue;
-		same = memcmp(qp.q.peer_gid, failed.peer_gid, sizeof(failed.peer_gid)) == 0;
-		qp.condition = condition_of(&qp, since_ns);
-		count(f, &qp, same);
+		same = memcmp(qp->q.peer_gid, failed->peer_gid, sizeof(failed->peer_gid)) == 0;
+		qp->condition = condition_of(qp, since_ns);
+		count(f, qp, same);
 		if (same && f->qps < CCS_FAILURE_QPS)
-			f->qp[f->qps++] = qp;
+			f->qp[f->qps++] = *qp;
 	}
 }

@@ -92,7 +92,7 @@ struct ccs_failure {
 	uint8_t local_gid[16];           /* zeroes: unknown */
 	uint16_t udp_port;               /* source port; 0: unknown */
 	unsigned opcode;                 /* enum ibv_wc_opcode, if the device states it */
-	struct ccs_failure_qp qp[CCS_FAILURE_QPS]; /* the first failed */
+	struct ccs_failure_qp qp[CCS_FAILURE_QPS + 1]; /* the first failed; the last is scratch memory */
 	unsigned qps;
 };
 
@@ -101,7 +101,7 @@ void ccs_failure_own_facts(struct ccs_failure *f, uint64_t now_ns);
 /* Add the other queue pairs of a statistics file, or of a part of one. */
 void ccs_failure_add_others(struct ccs_failure *f, const struct ccs_stats_layout *l, uint64_t history_offset,
 			    uint64_t now_ns);
-/* Copy a queue pair; false: there is none in the slot. */
+/* Copy a queue pair of this version's file; false: there is none in the slot, or it is being written. */
 bool ccs_failure_read_qp(struct ccs_failure_qp *out, const struct ccs_stats_layout *l,
 			 uint64_t history_offset, uint64_t slot);
 

@@ -57,30 +57,39 @@ static void add(struct ccs_verdict *v, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* A time with its unit. */
-static const char *time_text(double us, char text[24])
+/* Rounded, for "%lu": to print a double takes 2 KB of the stack of the application's thread. */
+static unsigned long whole(double value)
 {
+	return value > 0 && value < 1e15 ? (unsigned long)(value + 0.5) : 0;
+}
+
+/* A time with its unit. */
+static const char *time_text(double us, char text[48])
+{
+	const double unit = us < 1e6 ? 1e3 : 1e6;
+	const unsigned long tenths = whole(10 * us / unit);
+
 	if (us < 1000)
-		snprintf(text, 24, "%.0f us", us);
-	else if (us < 1e6)
-		snprintf(text, 24, "%.*f ms", us < 1e4, us / 1e3);
+		snprintf(text, 48, "%lu us", whole(us));
+	else if (us >= 1e4 && us < 1e6)
+		snprintf(text, 48, "%lu ms", whole(us / unit));
 	else
-		snprintf(text, 24, "%.1f s", us / 1e6);
+		snprintf(text, 48, "%lu.%lu %s", tenths / 10, tenths % 10, us < 1e6 ? "ms" : "s");
 	return text;
 }
 
 static void add_marks(struct ccs_verdict *v, const struct ccs_failure_facts *f)
 {
 	if (f->cnps > 0)
-		add(v, ", %.0f CNPs", f->cnps);
+		add(v, ", %lu CNPs", whole(f->cnps));
 	if (f->losses > 0)
-		add(v, ", %.0f retransmission timeouts", f->losses);
+		add(v, ", %lu retransmission timeouts", whole(f->losses));
 }
 
 static struct ccs_verdict unknown(const struct ccs_failure_facts *f)
 {
 	struct ccs_verdict v = verdict(CCS_FAILURE_UNKNOWN, "the cause is not known");
-	char text[24];
+	char text[48];
 
 	if (f->silent_us > 0)
 		add(&v, ": the last answer came %s before", time_text(f->silent_us, text));
@@ -104,13 +113,13 @@ static bool had_queue(const struct ccs_failure_facts *f)
 
 static struct ccs_verdict congestion(const struct ccs_failure_facts *f)
 {
-	char rtt[24], base[24];
+	char rtt[48], base[48];
 	struct ccs_verdict v = verdict(CCS_FAILURE_CONGESTION, "congestion: RTT %s before, %s without a queue",
 				       time_text(f->rtt_us, rtt), time_text(f->base_rtt_us, base));
 
 	add_marks(&v, f);
 	if (f->peer_healthy > 0)
-		add(&v, "; %.0f other queue pairs to that peer are fine", f->peer_healthy);
+		add(&v, "; %lu other queue pairs to that peer are fine", whole(f->peer_healthy));
 	return v;
 }
 
@@ -119,21 +128,21 @@ static struct ccs_verdict by_siblings(const struct ccs_failure_facts *f)
 {
 	const double lost = 1 + f->peer_silent + f->peer_failed, all = lost + f->peer_healthy + f->peer_idle;
 	const double others_lost = f->others_silent + f->others_failed;
-	char text[24];
+	char text[48];
 	struct ccs_verdict v;
 
 	if (f->peer_healthy > 0 && lost == 1)
-		return verdict(CCS_FAILURE_PATH, "only this path of %.0f to that peer; others are fine", all);
+		return verdict(CCS_FAILURE_PATH, "only this path of %lu to that peer; others are fine", whole(all));
 	if (f->peer_healthy > 0)
-		return verdict(CCS_FAILURE_PATH, "%.0f of %.0f paths to that peer; %.0f are fine", lost, all,
-			       f->peer_healthy);
+		return verdict(CCS_FAILURE_PATH, "%lu of %lu paths to that peer; %lu are fine", whole(lost), whole(all),
+			       whole(f->peer_healthy));
 	if (others_lost > 0 && !(f->others_healthy > 0))
-		return verdict(CCS_FAILURE_HOST, "all peers: none of %.0f busy queue pairs gets answers; check this "
-			       "host's port and its link", lost + others_lost);
+		return verdict(CCS_FAILURE_HOST, "all peers: none of %lu busy queue pairs gets answers; check this "
+			       "host's port and its link", whole(lost + others_lost));
 	if (lost == 1 && !(f->others_healthy > 0))
 		return unknown(f);
-	v = verdict(CCS_FAILURE_PEER, lost > 1 ? "all of that peer: none of %.0f busy queue pairs to it gets answers"
-		    : "that peer or the path to it, with %.0f busy queue pair", lost);
+	v = verdict(CCS_FAILURE_PEER, lost > 1 ? "all of that peer: none of %lu busy queue pairs to it gets answers"
+		    : "that peer or the path to it, with %lu busy queue pair", whole(lost));
 	if (f->others_healthy > 0)
 		add(&v, "; other peers are fine");
 	if (f->silent_us > 0)
@@ -144,9 +153,9 @@ static struct ccs_verdict by_siblings(const struct ccs_failure_facts *f)
 static struct ccs_verdict no_answer(const struct ccs_failure_facts *f)
 {
 	if (f->peer_healthy > 0)
-		return verdict(CCS_FAILURE_PATH, "only this path of %.0f to that peer: nothing came back since its first "
+		return verdict(CCS_FAILURE_PATH, "only this path of %lu to that peer: nothing came back since its first "
 			       "WR, and others are fine; check its queue pair number and GID index",
-			       1 + f->peer_healthy + f->peer_silent + f->peer_failed + f->peer_idle);
+			       whole(1 + f->peer_healthy + f->peer_silent + f->peer_failed + f->peer_idle));
 	return verdict(CCS_FAILURE_NO_ANSWER, "nothing came back since the first WR: check GID index and RoCE version, "
 		       "VLAN, MTU, firewalls (UDP port 4791), and that the peer's program runs");
 }

@@ -202,7 +202,8 @@ static void add_group(struct ccs_failure *f, uint64_t now_ns)
 
 static void log_failure(const struct qp *qp, const struct ccs_failure *f)
 {
-	char peer[INET6_ADDRSTRLEN], name[CCS_FILENAME_MAX] = "";
+	static char name[CCS_FILENAME_MAX]; /* not on a thread's small stack; the lock is held */
+	char peer[INET6_ADDRSTRLEN];
 
 	ccs_filename_expand(ccs_shim()->options.failures, ccs_job(), name, sizeof(name));
 	ccs_log(CCS_LOG_WARN, "QP %u to %s, QP %u, failed: %s, vendor_err %#x: %s%s%s", qp->qp_num,
@@ -246,7 +247,11 @@ void ccs_recorder_failed(struct qp *qp, const struct ibv_wc *wc, unsigned event)
 	qp->failure.failed_ns = ccs_now_ns();
 	qp->failure.status = wc ? (uint8_t)wc->status : 0;
 	qp->failure.event = (uint8_t)event;
-	ccs_publish(qp, qp->failure.failed_ns);
+	if (qp->stats) {                 /* ccs_publish() needs more of the stack */
+		ccs_stats_set(&qp->stats->qp.failed_status, qp->failure.status);
+		ccs_stats_set(&qp->stats->qp.failed_event, event);
+		ccs_stats_set(&qp->stats->qp.failed_ns, qp->failure.failed_ns);
+	}
 	pthread_mutex_lock(&recorder.lock);
 	record(qp, wc, event, qp->failure.failed_ns);
 	pthread_mutex_unlock(&recorder.lock);

@@ -109,7 +109,7 @@ static bool read_document(struct account *a, struct document *d)
 
 	a->now = d;
 	if (!text)
-		tool_error("doctor", "%s: %m", d->file);
+		tool_error("doctor", "unexpected argument '%s', which is no file that can be read: %m", d->file);
 	else if (!json_object(&j, read_document_member, a) || !json_end(&j) || !d->has_failures)
 		tool_error("doctor", "%s is no file of option failures (byte %zu); see ccshim-doctor(1)", d->file,
 			   (size_t)(j.at - j.text));
