@@ -65,7 +65,7 @@ extern const char *const ccs_failure_names[CCS_FAILURE_CAUSE_COUNT];
 
 struct ccs_verdict {
 	enum ccs_failure_cause cause;
-	char text[320];                  /* without a full stop */
+	char text[200];                  /* without a full stop */
 };
 
 /* failure_judge.c. Pure. */

@@ -37,9 +37,10 @@ static struct ccs_verdict verdict(enum ccs_failure_cause cause, const char *fmt,
 	__attribute__((format(printf, 2, 3)));
 static struct ccs_verdict verdict(enum ccs_failure_cause cause, const char *fmt, ...)
 {
-	struct ccs_verdict v = { .cause = cause };
+	static _Thread_local struct ccs_verdict v; /* not on the stack, which may be small */
 	va_list ap;
 
+	v.cause = cause;
 	va_start(ap, fmt);
 	vsnprintf(v.text, sizeof(v.text), fmt, ap);
 	va_end(ap);

@@ -153,7 +153,8 @@ static void add_event(const struct qp *qp, struct ccs_failure_facts *facts, uint
 		facts->event = recorder.event.event_type + 1;
 }
 
-static void collect(struct qp *qp, struct ccs_failure *f, uint64_t now_ns)
+/* Not inlined, so that its frame is not on the stack of the verdict. */
+static __attribute__((noinline)) void collect(struct qp *qp, struct ccs_failure *f, uint64_t now_ns)
 {
 	const struct ccs_stats_header *file = ccs_stats_file();
 	const uint64_t history = file ? ccs_stats_load(&file->history_offset) : 0;
@@ -172,7 +173,6 @@ static void collect(struct qp *qp, struct ccs_failure *f, uint64_t now_ns)
 	ccs_failure_own_facts(f, now_ns);
 	for (unsigned i = 0; ccs_stats_part(i, &l); i++)
 		ccs_failure_add_others(f, &l, history, now_ns);
-	f->verdict = ccs_failure_judge(&f->facts);
 }
 
 /* A failure of the same cause, which was reported. */
@@ -231,6 +231,7 @@ static void record(struct qp *qp, const struct ibv_wc *wc, unsigned event, uint6
 	f->facts = (struct ccs_failure_facts){ .status = wc ? wc->status : 0, .event = event,
 					       .vendor_err = wc ? wc->vendor_err : 0 };
 	collect(qp, f, now_ns);
+	f->verdict = ccs_failure_judge(&f->facts);
 	add_group(f, now_ns);
 	log_failure(qp, f);
 	write_file();
