@@ -212,6 +212,7 @@ bench_libfabric_sim_la_SOURCES = \
 	bench/ccfabric/traffic.c \
 	bench/ccfabric/traffic.h \
 	bench/sim/fabric/agent.c \
+	bench/sim/fabric/caps.c \
 	bench/sim/fabric/baselines.c \
 	bench/sim/fabric/baselines.h \
 	bench/sim/fabric/changes.c \

@@ -17,7 +17,7 @@ dist_lab_DATA = \
 	ci/lab/uml.sh
 labkerneldir = $(labdir)/kernel
 dist_labkernel_DATA = \
-	ci/lab/kernel/rxe.patch ci/lab/kernel/uml.patch ci/lab/kernel/rxe_abi.c \
+	ci/lab/kernel/rxe.patch ci/lab/kernel/uml.patch ci/lab/kernel/same.patch ci/lab/kernel/rxe_abi.c \
 	ci/lab/kernel/rxe_abi.h ci/lab/kernel/rxe_abi_fault.c ci/lab/kernel/rxe_abi_page.c \
 	ci/lab/kernel/rxe_irdma.c ci/lab/kernel/rxe_irdma.h ci/lab/kernel/rxe_irdma_queue.c \
 	ci/lab/kernel/rxe_mlx5.c ci/lab/kernel/rxe_mlx5.h ci/lab/kernel/rxe_mlx5_queue.c
@@ -36,10 +36,10 @@ EXTRA_DIST += ci/setup.sh
 EXTRA_DIST += ci/with-agent
 EXTRA_DIST += ci/words
 EXTRA_DIST += ci/words.budget
-EXTRA_DIST += docs/guide/dcqcn.png docs/guide/hpcc.png docs/measured/incast.json docs/measured/incast.png
+EXTRA_DIST += docs/measured/incast.json docs/measured/incast.png
 EXTRA_DIST += tests/README.md
 EXTRA_DIST += tests/lab/lab.bats tests/lab/recipes tests/lab/recipes.bats
-EXTRA_DIST += action.yml ci/Containerfile ci/gitlab.yml
+EXTRA_DIST += .containerignore action.yml ci/Containerfile ci/gitlab.yml
 EXTRA_DIST += tests/lab/qemu.bats
 
 EXTRA_DIST += debian/ccshim-bench-mpi.install debian/ccshim-bench-mpi.links debian/ccshim-bench.install debian/ccshim-lab.install debian/ccshim-lab-kernel.install \

@@ -80,11 +80,11 @@ _ccshim_replay() {
 	local word=${COMP_WORDS[COMP_CWORD]}
 	case ${COMP_WORDS[COMP_CWORD - 1]} in
 	-a | --cc) COMPREPLY=($(compgen -W "$(_ccshim_algorithms)" -- "$word")); return ;;
-	--line-rate | --base-rtt | --rtt-jitter | --segment | --flows | --qp) return ;;
+	--line-rate | --base-rtt | --rtt-jitter | --segment | --flows | --qp | --pid) return ;;
 	esac
 	case $word in
 	-*) COMPREPLY=($(compgen -W "-a -h --cc --help --line-rate --base-rtt --rtt-jitter --segment --flows --qp
-		--timers --check" -- "$word")) ;;
+		--pid --table --timers --check" -- "$word")) ;;
 	*) COMPREPLY=($(compgen -f -- "$word")) ;;
 	esac
 }
@@ -218,7 +218,7 @@ _ccshim_set() {
 	case $word in
 	-*) COMPREPLY=($(compgen -W "-p -h --pid --help --all --qp --peer --new --show --timeout" -- "$word")) ;;
 	*)
-		COMPREPLY=($(compgen -W "tenant mode= cc= line_rate= max_rate= base_rtt= rtt_jitter= segment= max_inflight=
+		COMPREPLY=($(compgen -W "tenant weight= cap= guarantee= class= floor= mode= cc= line_rate= max_rate= base_rtt= rtt_jitter= segment= max_inflight=
 			split= split_imm= impair= linger= fallback= dscp=" -- "$word"))
 		compopt -o nospace
 		;;

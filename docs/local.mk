@@ -33,5 +33,5 @@ dist_schemas_DATA = docs/schemas/agent.json docs/schemas/ccbench.json docs/schem
 	docs/schemas/check.json docs/schemas/doctor.json docs/schemas/failures.json docs/schemas/info.json docs/schemas/plan.json \
 	docs/schemas/report.json docs/schemas/stat.json
 
-dist_doc_DATA = docs/ccshim.conf.example docs/guide/agents.md docs/guide/ci.md docs/guide/fabric.md \
+dist_doc_DATA = docs/ccshim.conf.example docs/guide/agents.md docs/guide/ci.md docs/guide/dcqcn.png docs/guide/fabric.md docs/guide/hpcc.png \
 	docs/guide/metrics.md docs/guide/operate.md docs/guide/telemetry.md docs/guide/tutorial.md

@@ -46,6 +46,8 @@ ccs_core_sources = \
 	libshim/base/units.h \
 	libshim/cc/advice.c \
 	libshim/cc/advice.h \
+	libshim/cc/cap.c \
+	libshim/cc/cap.h \
 	libshim/cc/cc.c \
 	libshim/cc/cc.h \
 	libshim/cc/copa.c \
@@ -243,6 +245,8 @@ ccs_agent_sources = \
 	libshim/agent/status.h \
 	libshim/agent/telemetry/advise.c \
 	libshim/agent/telemetry/advise.h \
+	libshim/agent/telemetry/caps.c \
+	libshim/agent/telemetry/caps.h \
 	libshim/agent/telemetry/demand.c \
 	libshim/agent/telemetry/demand.h \
 	libshim/agent/telemetry/echo.c \

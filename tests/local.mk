@@ -21,6 +21,8 @@ tests_libtests_la_SOURCES = \
 	tests/verbs/rig.h \
 	tools/ccshim/plot/plot_data.c \
 	tools/ccshim/plot/plot_draw.c \
+	tools/ccshim/plot/plot_bench.c \
+	tools/ccshim/plot/plot_export.c \
 	tools/ccshim/plot/plot_stat.c \
 	tools/ccshim/plot/plot_trace.c \
 	tools/ccshim/replay/replay_csv.c \
@@ -48,6 +50,7 @@ tests_libtests_la_SOURCES = \
 	tools/common/preload_list.c \
 	tools/common/program.c \
 	tools/common/seconds.c \
+	tools/common/slurp.c \
 	tools/common/topology.c \
 	tools/common/words.c \
 	tools/slurm/task_policy.c

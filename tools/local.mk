@@ -61,6 +61,8 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/plot/plot.h \
 	tools/ccshim/plot/plot_data.c \
 	tools/ccshim/plot/plot_draw.c \
+	tools/ccshim/plot/plot_bench.c \
+	tools/ccshim/plot/plot_export.c \
 	tools/ccshim/plot/plot_stat.c \
 	tools/ccshim/plot/plot_trace.c \
 	tools/ccshim/shared/preload.c \
@@ -68,6 +70,7 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/replay/replay.c \
 	tools/ccshim/replay/replay.h \
 	tools/ccshim/replay/replay_csv.c \
+	tools/ccshim/replay/replay_table.c \
 	tools/ccshim/run/run.c \
 	tools/ccshim/run/impair.c \
 	tools/ccshim/run/run_adapt.c \
@@ -280,7 +283,7 @@ dist_metrics_DATA = tools/grafana/ccshim.json tools/metrics/ccshim-alerts.yml \
 
 # For containers, Kubernetes, HPC: docs/guide/operate.md.
 deploydir = $(docdir)/deploy
-dist_deploy_DATA = tools/deploy/apptainer.def tools/deploy/kubernetes.yaml tools/deploy/kubernetes-pod.yaml
+dist_deploy_DATA = tools/deploy/Containerfile tools/deploy/apptainer.def tools/deploy/kubernetes.yaml tools/deploy/kubernetes-pod.yaml
 # The device of CDI mounts it.
 pkglibdata_DATA = tools/deploy/ld.so.preload
 pkglibdatadir = $(libdir)/ccshim

@@ -56,6 +56,11 @@ static double jain_of(const struct tenant *t)
 	return t->squares > 0 ? t->bytes * t->bytes / (t->flows * t->squares) : NAN;
 }
 
+static double rate_of(const struct tenant *t, const struct fab_result *r)
+{
+	return r->end > r->begin ? 8e12 * t->bytes / (double)(r->end - r->begin) : NAN;
+}
+
 static void write_tenants(struct ccs_json *j, const struct fab_conf *conf, const struct fab_result *r)
 {
 	struct tenant tenant[FAB_TENANTS];
@@ -66,10 +71,12 @@ static void write_tenants(struct ccs_json *j, const struct fab_conf *conf, const
 	ccs_json_array(j, "tenants");
 	for (unsigned i = 1; i <= conf->agents.tenants; i++) {
 		ccs_json_object(j, NULL);
-		ccs_json_num(j, "weight", conf->agents.weight[i - 1]);
+		ccs_json_num(j, "weight", conf->agents.terms[i - 1].weight);
 		ccs_json_uint(j, "flows", tenant[i].flows);
 		ccs_json_num(j, "share", tenant[i].bytes / all);
 		ccs_json_num(j, "jain", jain_of(&tenant[i]));
+		ccs_json_num(j, "rate_bps", rate_of(&tenant[i], r));
+		ccs_json_num(j, "burst_us", r->burst_us[i]);
 		ccs_json_end(j);
 	}
 	ccs_json_end(j);
@@ -82,15 +89,16 @@ static void print_tenants(const struct fab_conf *conf, const struct fab_result *
 	double weights = 0;
 
 	for (unsigned i = 0; i < conf->agents.tenants; i++)
-		weights += tenant[i + 1].flows ? conf->agents.weight[i] : 0;
+		weights += tenant[i + 1].flows ? conf->agents.terms[i].weight : 0;
 	if (!conf->agents.tenants)
 		return;
-	fprintf(f, "\n%-14s %8s %8s %8s %8s %8s\n", "tenant", "weight", "flows", "share",
-		"/weight", "Jain");
+	fprintf(f, "\n%-14s %8s %8s %8s %8s %8s %8s\n", "tenant", "weight", "flows", "share",
+		"/weight", "Jain", "Gb/s");
 	for (unsigned i = 1; i <= conf->agents.tenants; i++)
-		fprintf(f, "%-14u %8g %8u %8.4f %8.3f %8.4f\n", i, conf->agents.weight[i - 1],
+		fprintf(f, "%-14u %8g %8u %8.4f %8.3f %8.4f %8.3f\n", i, conf->agents.terms[i - 1].weight,
 			tenant[i].flows, tenant[i].bytes / all,
-			tenant[i].bytes / all * weights / conf->agents.weight[i - 1], jain_of(&tenant[i]));
+			tenant[i].bytes / all * weights / conf->agents.terms[i - 1].weight, jain_of(&tenant[i]),
+			rate_of(&tenant[i], r) / 1e9);
 }
 
 /* -- JSON ------------------------------------------------------------------------------------ */

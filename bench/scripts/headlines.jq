@@ -10,26 +10,30 @@ def percent: if . == null then "–" else (. * 100 | digits) + " %" end;
 def share: if . == null then "–" else (. * 1e4 | round / 1e4 | tostring) end;
 def range(f): (.median | f) + if .min == .max then "" else " (\(.min | f)–\(.max | f))" end;
 def ratio($a; $b): if $a == null or $b == null then "–" else $a / $b | digits end;
-def times($base): ratio($base; .median) + "×";
+# A factor says how many latencies it is of, if they are fewer than 100.
+def times($base; $samples): ratio($base; .median) + "×" + if $samples < 100 then " (\($samples) samples)" else "" end;
+# The fewest in a run of setting .cc or of the first.
+def samples($runs): .cc as $cc
+  | [$runs[] | select(.cc == $cc or .cc == $runs[0].cc) | .victim_latency_us.samples] | min;
 # To within a bin, a fortieth of the run.
 def after: if .median == null then "not in the run" elif .median == 0 then "at once" else .median | us end;
 def row: "| " + join(" | ") + " |";
 def head: row, (map("---") | row);
 
-def incast: .spread as $s | $s[0] as $none |
+def incast: .runs as $runs | .spread as $s | $s[0] as $none |
   (["", "link used", "Jain", "converged after", "drops after warm-up", "queue p99", "victim p50", "victim p99", "p50 against none", "p99 against none"] | head),
   ($s[] | [.cc, (.utilisation.median | percent), (.jain.median | share),
     (.convergence_us | after), (.drops_after_warmup.median | digits), (.queue_p99_bytes.median | kb),
     (.victim_p50_us.median | us), (.victim_p99_us | range(us)),
-    (.victim_p50_us | times($none.victim_p50_us.median)),
-    (.victim_p99_us | times($none.victim_p99_us.median))] | row);
+    samples($runs) as $n | (.victim_p50_us | times($none.victim_p50_us.median; $n)),
+    (.victim_p99_us | times($none.victim_p99_us.median; $n))] | row);
 
-def classes: .spread as $s | $s[0] as $none |
+def classes: .runs as $runs | .spread as $s | $s[0] as $none |
   (["", "link used", "queue p99", "latency class p50", "latency class p99", "p50 against none", "p99 against none"] | head),
   ($s[] | [.cc, (.utilisation.median | percent), (.queue_p99_bytes.median | kb),
     (.victim_p50_us.median | us), (.victim_p99_us | range(us)),
-    (.victim_p50_us | times($none.victim_p50_us.median)),
-    (.victim_p99_us | times($none.victim_p99_us.median))] | row);
+    samples($runs) as $n | (.victim_p50_us | times($none.victim_p50_us.median; $n)),
+    (.victim_p99_us | times($none.victim_p99_us.median; $n))] | row);
 
 # Of few samples a percentile would be the largest.
 def enough($needs; $n): if $n < $needs then null else . end;

@@ -20,6 +20,7 @@ engine_prepare() {
     "rxe than 6.12; apt-get install linux-source-6.12, or use --source"
   seed_dir=$parts
   [[ -e $seed_dir/seed.so ]] || uml_find_preloads
+  [[ -z $prepare ]] || echo "$uml_dir"
 }
 
 # User-Mode Linux is a tracer of the guest's programs, and executes its memory's file. Containers
@@ -212,10 +213,13 @@ uml_add_providers() {
   done
 }
 
-# The patch is for 6.12.
+# The patches are for 6.12.
 uml_add_speed() {
-  patch -d "$1" -p0 --dry-run <"$parts/kernel/uml.patch" &&
-    patch -d "$1" -p0 <"$parts/kernel/uml.patch"
+  local file
+  for file in uml same; do
+    patch -d "$1" -p0 --dry-run <"$parts/kernel/$file.patch" || return
+    patch -d "$1" -p0 <"$parts/kernel/$file.patch"
+  done
 }
 
 uml_configure() {

@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "base/address.h"
+#include "cc/shares.h"
 #include "feedback/ipc.h"
 #include "feedback/wire.h"
 
@@ -56,7 +57,8 @@ struct ccs_agent_publication {
 struct ccs_agent_tenant {
 	char name[64];
 	uint64_t identity;               /* the same on all hosts for a job; not 0 */
-	double weight;                   /* CCS_WEIGHT_LEAST to CCS_WEIGHT_MOST, in hundredths */
+	struct ccs_terms terms;          /* weight in hundredths */
+	bool users_may_lower;            /* its processes may lower its cap and class */
 };
 
 enum { CCS_AGENT_TENANTS = 64 };
@@ -89,6 +91,7 @@ struct ccs_agent_config {
 	/* The tenant's index, or -1, of a process: NULL if tenants is. */
 	int (*tenant_of)(void *arg, pid_t pid, uid_t uid);
 	void *tenant_arg;                /* of these two */
+	double guarantees;               /* limit of all tenants' guarantees, bit/s; 0: unknown */
 
 	/* Whether a process may register that queue pair: 0 or an errno. uid: the user that
 	 * connected, or CCS_ANY_USER. NULL: always. */

@@ -13,6 +13,7 @@
 #include "agent/net/peers.h"
 #include "agent/net/send.h"
 #include "agent/net/udp.h"
+#include "agent/telemetry/caps.h"
 #include "agent/telemetry/demand.h"
 #include "agent/telemetry/echo.h"
 #include "agent/telemetry/inbound.h"
@@ -165,6 +166,7 @@ static void attach(struct ccs_agent *a, struct ccs_agent_flow *f)
 	ccs_nic_cnps_attach(a, f); /* checks the record, which must have been written */
 	atomic_store_explicit(&c->shm->slot[f->slot].path, f->peer->index + 1,
 			      memory_order_release);
+	ccs_caps_join(a, f); /* accesses the slot, whose path must have been written */
 	if (!f->peer->flows++) {
 		f->peer->uid = c->uid;
 		ccs_peer_set_flowless(a, f->peer, false);

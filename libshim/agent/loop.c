@@ -25,6 +25,7 @@
 #include "agent/net/udp.h"
 #include "agent/notification_point.h"
 #include "agent/receive.h"
+#include "agent/telemetry/caps.h"
 #include "agent/telemetry/demand.h"
 #include "agent/telemetry/ports.h"
 #include "agent/telemetry/relay.h"
@@ -111,6 +112,7 @@ struct ccs_agent *ccs_agent_open(const struct ccs_agent_config *config, char *er
 	a->config.port = config->port ? config->port : CCS_WIRE_PORT;
 	a->counters.sysfs = config->sysfs ? config->sysfs : "/sys";
 	a->opened_ns = ccs_agent_now(a);
+	a->due.caps_ns = UINT64_MAX;
 	a->epoll = a->stop.fd = a->netlink.fd = -1;
 	a->listener.source.fd = a->refused.fd = -1;
 	if (parse_addresses(a, err, len) == 0 && open_components(a, err, len) == 0) {
@@ -179,6 +181,8 @@ static int64_t next_timeout_ns(const struct ccs_agent *a)
 		due_ns = a->due.counters_ns;
 	if (a->demand.wanted && a->due.demand_ns < due_ns)
 		due_ns = a->due.demand_ns;
+	if (a->due.caps_ns < due_ns)
+		due_ns = a->due.caps_ns;
 	if (ccs_sampler_due(a) < due_ns)
 		due_ns = ccs_sampler_due(a);
 	return due_ns <= now_ns ? 0 : (int64_t)(due_ns - now_ns);
@@ -217,6 +221,7 @@ void ccs_agent_turn(struct ccs_agent *a, int64_t timeout_ns)
 	tick(a);
 	poll_counters(a);
 	ccs_demand_update(a, ccs_agent_now(a));
+	ccs_caps_update(a, ccs_agent_now(a));
 	ccs_sampler_run(a);
 	ccs_udp_flush(a);
 }

@@ -148,13 +148,22 @@ static void put_shares(struct ccs_json *j, const struct ccs_agent *a, const stru
 	ccs_json_end(j);
 }
 
+static void put_terms(struct ccs_json *j, const struct ccs_terms *t)
+{
+	ccs_json_num(j, "weight", t->weight);
+	ccs_json_num(j, "cap_bps", t->cap);
+	ccs_json_num(j, "guarantee_bps", t->guarantee);
+	ccs_json_str(j, "class", t->floor > 0 ? "background" : "foreground");
+	ccs_json_num(j, "floor", t->floor);
+}
+
 static void put_tenants(struct ccs_json *j, const struct ccs_agent *a, const struct ccs_client *viewer)
 {
 	ccs_json_array(j, "tenants");
 	for (unsigned i = 0; i < a->flows.tenants && viewer->standing != CCS_STANDING_USER; i++) {
 		ccs_json_object(j, NULL);
 		ccs_json_str(j, "tenant", a->flows.tenant[i].name);
-		ccs_json_num(j, "weight", a->flows.tenant[i].weight);
+		put_terms(j, &a->flows.tenant[i].terms);
 		ccs_json_end(j);
 	}
 	ccs_json_end(j);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "agent/telemetry/caps.h"
 #include "agent/telemetry/demand.h"
 #include "agent/telemetry/ports.h"
 
@@ -11,7 +12,10 @@ void ccs_agent_tenants_find(struct ccs_agent *a, struct ccs_client *c)
 	const int found = a->flows.tenants ? a->config.tenant_of(a->config.tenant_arg, c->pid, c->uid) : -1;
 
 	ccs_demand_forget(c);
+	ccs_caps_forget(a, c);
 	c->tenant = found >= 0 && (unsigned)found < a->flows.tenants ? 1 + (uint32_t)found : 0;
+	if (c->tenant)
+		ccs_caps_renew(a);
 }
 
 void ccs_agent_tenants_read(struct ccs_agent *a)
@@ -30,6 +34,18 @@ void ccs_agent_tenants_read(struct ccs_agent *a)
 	a->due.demand_ns = 0;
 }
 
+/* As at the start: the sum of guarantees on the fastest port of the host. */
+static bool exceeds_guarantees(const struct ccs_agent *a, const struct ccs_agent_tenant *t,
+			       const struct ccs_ipc_tenant *m)
+{
+	double sum = m->guarantee;
+
+	for (unsigned i = 0; i < a->flows.tenants; i++)
+		sum += &a->flows.tenant[i] != t ? a->flows.tenant[i].terms.guarantee : 0;
+	return m->set & CCS_TERM_GUARANTEE && m->guarantee > 0 && a->config.guarantees > 0 &&
+	       sum > a->config.guarantees;
+}
+
 static struct ccs_agent_tenant *find_name(struct ccs_agent *a, const char name[64])
 {
 	for (unsigned i = 0; i < a->flows.tenants; i++)
@@ -38,18 +54,35 @@ static struct ccs_agent_tenant *find_name(struct ccs_agent *a, const char name[6
 	return NULL;
 }
 
-/* Only root's processes: a user may not take more of a port than the rules give. */
+/* Whether a user may set these terms: lower ones, and only for the tenant of the caller's process. */
+static bool lowers_own(struct ccs_agent *a, const struct ccs_client *c, const struct ccs_agent_tenant *t,
+		       const struct ccs_ipc_tenant *m)
+{
+	const int own = a->config.tenant_of(a->config.tenant_arg, c->pid, c->uid);
+	const bool is_lower = !(m->set & CCS_TERM_CAP) ||
+			      (m->cap > 0 && (!(t->terms.cap > 0) || m->cap <= t->terms.cap));
+
+	return t->users_may_lower && own == t - a->flows.tenant && is_lower &&
+	       !(m->set & ~(uint32_t)(CCS_TERM_CAP | CCS_TERM_BACKGROUND));
+}
+
+/* Only root may raise: a user may not take more of a port than the rules give. */
 int ccs_agent_tenants_set(struct ccs_agent *a, const struct ccs_client *c, const struct ccs_ipc_tenant *m)
 {
+	const struct ccs_terms terms = {
+		.weight = m->weight, .cap = m->cap, .guarantee = m->guarantee, .floor = m->floor,
+	};
 	struct ccs_agent_tenant *t = find_name(a, m->name);
 
-	if (c->standing != CCS_STANDING_ADMIN)
+	if (c->standing != CCS_STANDING_ADMIN && !(t && lowers_own(a, c, t, m)))
 		return EPERM;
 	if (!t)
 		return ENOENT;
-	if (!(m->weight >= CCS_WEIGHT_LEAST && m->weight <= CCS_WEIGHT_MOST))
+	if (exceeds_guarantees(a, t, m))
+		return ERANGE;
+	if (ccs_terms_set(&t->terms, &terms, m->set))
 		return EINVAL;
-	t->weight = m->weight;
+	ccs_caps_renew(a);
 	for (uint32_t i = 0; i < a->peers.high; i++)
 		a->peers.peer[i].hello.pending |= a->peers.peer[i].active[t - a->flows.tenant] != 0;
 	for (struct ccs_port *port = a->port; port < a->port + CCS_AGENT_PORTS; port++)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CCS_AGENT_OWN_TENANTS_H
 #define CCS_AGENT_OWN_TENANTS_H
-/* The tenants of this host: which processes are theirs, and their weights. */
+/* The tenants of this host: which processes are theirs, and their terms. */
 #include "agent/host/priv.h"
 
 /* Read the configured tenants, and find each client's. */
 void ccs_agent_tenants_read(struct ccs_agent *a);
 /* Find the client's tenant. */
 void ccs_agent_tenants_find(struct ccs_agent *a, struct ccs_client *c);
-/* Set a weight until the next ccs_agent_tenants_read(). 0 or an errno. */
+/* Set terms until the next ccs_agent_tenants_read(). 0 or an errno: ERANGE: the guarantees are too high. */
 int ccs_agent_tenants_set(struct ccs_agent *a, const struct ccs_client *c, const struct ccs_ipc_tenant *m);
 
 #endif

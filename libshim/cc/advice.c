@@ -183,7 +183,7 @@ static double count(struct ccs_advice *a, const struct ccs_advice_port *port,
  * If the queue is not visible, a full port may have any load. A search begins at a rate that does not
  * fill the port with a single flow, once its queue in the host has drained. While the port remains full
  * the rate is halved, but not below an equal share of the flows that hosts count. The rate of a bound
- * port falls by 2 %, 4 % and so on before it is halved.
+ * port falls by 2 %, 4 % and so on before it is halved. Where shares are claimed, it falls to these.
  */
 static double cut(struct ccs_advice *a, const struct ccs_advice_port *port)
 {
@@ -193,7 +193,9 @@ static double cut(struct ccs_advice *a, const struct ccs_advice_port *port)
 	a->cuts += a->cuts < CUTS_MOST;
 	for (unsigned i = 0; i < a->cuts; i++)
 		rate *= ETA;
-	if (a->searching && a->cuts == 1)
+	if (port->claimed)
+		rate = ETA * port->capacity / ccs_max(port->units, 1);
+	else if (a->searching && a->cuts == 1)
 		rate = PROBE * port->capacity / factor(port);
 	else if (a->searching || a->cuts > CUTS_SMALL)
 		rate = ccs_min(rate, ccs_max(HALVE * a->rate, counted));
@@ -423,6 +425,20 @@ double ccs_advice_join(struct ccs_advice *a, const struct ccs_advice_port *port,
 		return set(a, port, port->capacity);
 	a->trying = true;
 	return set(a, port, most / a->joining);
+}
+
+double ccs_advice_claim(struct ccs_advice *a, const struct ccs_advice_port *port)
+{
+	integrate(a, port->now_ns);
+	set_unit(a, port);
+	if (!(a->rate > 0))
+		a->rate = port->capacity;
+	a->trying = a->searching = a->paused = false;
+	a->cuts = 0;
+	a->n = 0;
+	a->begun_ns = (double)port->now_ns;
+	store(a, port);
+	return set(a, port, ccs_min(a->rate, ETA * port->capacity / ccs_max(port->units, 1)));
 }
 
 double ccs_advice_wait_ns(const struct ccs_advice *a, const struct ccs_advice_port *port)

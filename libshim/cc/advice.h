@@ -38,6 +38,7 @@ struct ccs_advice_port {
 	double capacity;                 /* bit/s, >= 1 */
 	unsigned flows;                  /* active flows by their hosts' count; 0: unknown */
 	double unit, units;              /* of the flows' shares, see shares.h; 0: flows are equal */
+	bool claimed;                    /* some shares are to be in force at once */
 	double rtt_us;                   /* from the advice to its effect, without queues */
 	double grain;                    /* bytes that a flow sends at once; 0: 4096 */
 };
@@ -82,6 +83,12 @@ double ccs_advice_feed(struct ccs_advice *a, const struct ccs_advice_port *port)
  * advise to all flows, bit/s.
  */
 double ccs_advice_join(struct ccs_advice *a, const struct ccs_advice_port *port, unsigned more);
+
+/*
+ * Flows have begun whose shares are to be in force at once (ccs_shares_assign()): the others' rate
+ * falls to their new shares, and rises again if these flows do not send.
+ */
+double ccs_advice_claim(struct ccs_advice *a, const struct ccs_advice_port *port);
 
 /* The time until a reading is wanted earlier than usual, ns, because announced flows have sent by then; 0: as usual. */
 double ccs_advice_wait_ns(const struct ccs_advice *a, const struct ccs_advice_port *port);

@@ -4,12 +4,12 @@
 /* fmin() and fmax() without a call, because on_ack is in the fast path. NaNs are ignored. */
 static inline double ccs_min(double a, double b)
 {
-	return b < a || a != a ? b : a;
+	return __builtin_expect(a != a, 0) ? b : b < a ? b : a;
 }
 
 static inline double ccs_max(double a, double b)
 {
-	return b > a || a != a ? b : a;
+	return __builtin_expect(a != a, 0) ? b : b > a ? b : a;
 }
 
 #endif

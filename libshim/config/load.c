@@ -77,6 +77,7 @@ static void handle_item(void *arg, const struct ccs_conf_item *item)
 	char err[512];
 
 	if (item->tenant) {
+		l->rules->tenants |= l->source == CCS_FROM_SYSTEM_FILE;
 		if (l->source != CCS_FROM_SYSTEM_FILE)
 			complain(l, "%s: tenants are read by the host agent, from " SYSTEM_FILE " only",
 				 item->where);

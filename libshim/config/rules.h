@@ -24,6 +24,7 @@ struct ccs_setting {
 
 struct ccs_rules {
 	struct ccs_setting *first;       /* in the order in which they were read */
+	bool tenants;                    /* the system's file has some */
 };
 
 /*

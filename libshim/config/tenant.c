@@ -13,7 +13,7 @@
 #include "base/number.h"
 #include "base/suggest.h"
 #include "base/text.h"
-#include "cc/shares.h"
+#include "base/units.h"
 #include "config/conf.h"
 
 static const char *const kinds[CCS_TENANT_KINDS] = { "job", "cgroup", "uid", "app" };
@@ -93,38 +93,92 @@ static void parse_match(struct reading *r, const struct ccs_conf_item *item)
 	t->kind = kind < CCS_TENANT_KINDS ? (enum ccs_tenant_kind)kind : CCS_TENANT_APP;
 }
 
-/* Agents state weights in hundredths. */
-static void parse_weight(struct reading *r, const struct ccs_conf_item *item)
+/* "none" is 0. */
+static int parse_rate(const char *value, double *rate)
 {
-	struct ccs_tenant *t = last(r);
-	const char *end;
-	const double weight = ccs_strtod(item->value, &end);
-
-	if (t->weight > 0)
-		complain(r, item->where, "weight is set twice");
-	else if (end == item->value || *end || !(weight >= CCS_WEIGHT_LEAST && weight <= CCS_WEIGHT_MOST))
-		complain(r, item->where, "weight: '%.64s' is not a number from %g to %g", item->value,
-			 CCS_WEIGHT_LEAST, CCS_WEIGHT_MOST);
-	else
-		t->weight = round(weight * 100) / 100;
+	if (strcmp(value, "none") != 0)
+		return ccs_parse_unit(value, CCS_UNIT_RATE, rate) || !(*rate >= CCS_TERM_RATE_LEAST) || isinf(*rate)
+		       ? EINVAL : 0;
+	*rate = 0;
+	return 0;
 }
 
-static void refuse_key(struct reading *r, const struct ccs_conf_item *item)
+static int parse_number(const char *value, const char *unit, double *number)
 {
-	static const char *const later[] = { "cap", "guarantee", "class" };
+	const char *end;
+
+	*number = ccs_strtod(value, &end);
+	return end == value || strcmp(end, unit) != 0 ? EINVAL : 0;
+}
+
+/* Agents state weights in hundredths, and floors in hundredths of a percent. */
+int ccs_term_parse(const char *name, const char *value, struct ccs_terms *t, unsigned *set, char *err,
+		   size_t len)
+{
+	const bool background = strcmp(value, "background") == 0;
+	const char *valid = NULL;
+	enum ccs_term term = 0;
+
+	if (strcmp(name, "weight") == 0) {
+		term = CCS_TERM_WEIGHT;
+		if (parse_number(value, "", &t->weight) ||
+		    !(t->weight >= CCS_WEIGHT_LEAST && t->weight <= CCS_WEIGHT_MOST))
+			valid = "a number from 0.01 to 100";
+		t->weight = round(t->weight * 100) / 100;
+	} else if (strcmp(name, "cap") == 0 || strcmp(name, "guarantee") == 0) {
+		term = *name == 'c' ? CCS_TERM_CAP : CCS_TERM_GUARANTEE;
+		if (parse_rate(value, *name == 'c' ? &t->cap : &t->guarantee))
+			valid = "a rate of at least 1m, such as 10g, or none";
+	} else if (strcmp(name, "class") == 0) {
+		term = background ? CCS_TERM_BACKGROUND : CCS_TERM_FOREGROUND;
+		if (!background && strcmp(value, "foreground") != 0)
+			valid = "foreground or background";
+	} else if (strcmp(name, "floor") == 0) {
+		term = CCS_TERM_FLOOR;
+		if (parse_number(value, "%", &t->floor) ||
+		    !(t->floor >= 100 * CCS_FLOOR_LEAST && t->floor <= 100 * CCS_FLOOR_MOST))
+			valid = "a percentage from 0.01% to 20%";
+		t->floor = round(t->floor * 100) / 1e4;
+	}
+	*set |= term;
+	if (!term)
+		return ENOENT;
+	if (!valid)
+		return 0;
+	snprintf(err, len, "%s: '%.64s' is not %s", name, value, valid);
+	return EINVAL;
+}
+
+static void complain_unknown(struct reading *r, const struct ccs_conf_item *item)
+{
+	static const char *const keys[] = { "match", "weight", "cap", "guarantee", "class", "floor" };
 	struct ccs_suggestion near = ccs_suggest_for(item->name);
 	char hint[96];
 
-	for (unsigned i = 0; i < sizeof(later) / sizeof(*later); i++)
-		if (strcmp(item->name, later[i]) == 0) {
-			complain(r, item->where, "%s of a tenant is not supported by this version; "
-				 "match and weight are", item->name);
-			return;
-		}
-	ccs_suggest_offer(&near, "match");
-	ccs_suggest_offer(&near, "weight");
+	for (unsigned i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		ccs_suggest_offer(&near, keys[i]);
 	complain(r, item->where, "a tenant has no key '%.64s'%s", item->name, near.best
-		 ? ccs_suggest_hint(&near, hint, sizeof(hint)) : "; match and weight are");
+		 ? ccs_suggest_hint(&near, hint, sizeof(hint))
+		 : "; match, weight, cap, guarantee, class and floor are");
+}
+
+static void parse_term(struct reading *r, const struct ccs_conf_item *item)
+{
+	struct ccs_tenant *t = last(r);
+	const bool is_class = strcmp(item->name, "class") == 0;
+	unsigned set = 0;
+	char err[256];
+
+	switch (ccs_term_parse(item->name, item->value, &t->terms, &set, err, sizeof(err))) {
+	case ENOENT:
+		complain_unknown(r, item);
+		return;
+	case EINVAL:
+		complain(r, item->where, "%s", err);
+	}
+	if (t->set & (is_class ? CCS_TERM_FOREGROUND | CCS_TERM_BACKGROUND : set))
+		complain(r, item->where, "%s is set twice", item->name);
+	t->set |= set;
 }
 
 static void handle_item(void *arg, const struct ccs_conf_item *item)
@@ -135,10 +189,8 @@ static void handle_item(void *arg, const struct ccs_conf_item *item)
 		return;
 	if (strcmp(item->name, "match") == 0)
 		parse_match(r, item);
-	else if (strcmp(item->name, "weight") == 0)
-		parse_weight(r, item);
 	else
-		refuse_key(r, item);
+		parse_term(r, item);
 }
 
 /* Whether a process may match both. Patterns with parts in common may overlap without it. */
@@ -152,6 +204,18 @@ static bool overlap(const struct ccs_tenant *a, const struct ccs_tenant *b)
 	       (fnmatch(a->pattern, b->pattern, 0) == 0 || fnmatch(b->pattern, a->pattern, 0) == 0);
 }
 
+/* The values are valid; are they together? */
+static void check_terms(struct reading *r, struct ccs_tenant *t)
+{
+	const struct ccs_terms given = t->terms;
+	const char *why;
+
+	t->terms = CCS_TERMS_DEFAULT;
+	why = ccs_terms_set(&t->terms, &given, t->set);
+	if (why)
+		complain(r, t->where, "tenant %s: %s", t->name, why);
+}
+
 static void check(struct reading *r)
 {
 	for (unsigned i = 0; i < r->tenants->n; i++) {
@@ -160,8 +224,8 @@ static void check(struct reading *r)
 		if (!*t->pattern)
 			complain(r, t->where, "tenant %s has no valid match; add match = and " MATCHES,
 				 t->name);
-		if (!(t->weight > 0))
-			t->weight = 1;
+		if (!r->mistakes)
+			check_terms(r, t);
 		for (unsigned k = 0; k < i && *t->pattern; k++)
 			if (overlap(&r->tenants->tenant[k], t))
 				complain(r, t->where, "tenant %s matches processes of tenant %s (%s); "
@@ -185,6 +249,22 @@ unsigned ccs_tenants_read(struct ccs_tenants *t, const char *path, ccs_tenant_co
 	if (error && error != ENOENT)
 		complain(&r, path, "cannot be read: %s", strerror(error));
 	check(&r);
+	return r.mistakes;
+}
+
+unsigned ccs_tenants_check_guarantees(const struct ccs_tenants *t, double capacity,
+				      ccs_tenant_complain *complain_to, void *arg)
+{
+	struct reading r = { NULL, complain_to, arg, 0 };
+	double sum = 0;
+
+	for (const struct ccs_tenant *h = t->tenant; h < t->tenant + t->n; h++) {
+		sum += h->terms.guarantee;
+		if (!r.mistakes && h->terms.guarantee > 0 && sum > CCS_GUARANTEES_MOST * capacity)
+			complain(&r, h->where, "with tenant %s the guarantees are %g Gb/s in sum, above %g of "
+				 "this host's fastest port of %g Gb/s", h->name, sum / 1e9,
+				 CCS_GUARANTEES_MOST, capacity / 1e9);
+	}
 	return r.mistakes;
 }
 

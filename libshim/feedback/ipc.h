@@ -20,7 +20,7 @@ enum ccs_ipc_type {
 	CCS_IPC_CNP,                     /* feed CNPs of a flow */
 	CCS_IPC_RECORD,                  /* feed telemetry of a link */
 	CCS_IPC_STATUS,                  /* the reply is one JSON object, as text */
-	CCS_IPC_TENANT,                  /* set a tenant's weight */
+	CCS_IPC_TENANT,                  /* set terms of a tenant */
 };
 
 struct ccs_ipc_hello {
@@ -64,10 +64,12 @@ struct ccs_ipc_record {
 	uint64_t ts_ns, tx_bytes, qlen_bytes, capacity, covers_ns;
 };
 
+/* See struct ccs_terms. */
 struct ccs_ipc_tenant {
-	uint32_t type, spare;
+	uint32_t type;
+	uint32_t set;                    /* enum ccs_term: which are set */
 	char name[64];
-	double weight;
+	double weight, cap, guarantee, floor;
 };
 
 #endif

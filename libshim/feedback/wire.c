@@ -106,15 +106,18 @@ static bool code_tenants(struct ccs_le *p, const uint8_t *end, struct ccs_wire_m
 	const bool is_hello = m->header.type == CCS_WIRE_HELLO;
 	const bool has_none = m->header.type == CCS_WIRE_CNP || m->header.type == CCS_WIRE_RECORDS;
 	const size_t n = has_none ? 0 : m->header.tenants;
+	const size_t each = is_hello ? CCS_WIRE_TENANT_HELLO : CCS_WIRE_TENANT;
 	bool valid = true;
 
-	if (p->reads && (n > CCS_WIRE_TENANTS || n * CCS_WIRE_TENANT > (size_t)(end - p->at)))
+	if (p->reads && (n > CCS_WIRE_TENANTS || n * each > (size_t)(end - p->at)))
 		return false;
 	for (struct ccs_wire_tenant *t = m->tenant; t < m->tenant + n; t++) {
 		ccs_le64(p, &t->tenant);
 		if (is_hello) {
 			ccs_le32(p, &t->weight);
 			ccs_le32(p, &t->flows);
+			ccs_le32(p, &t->guarantee);
+			ccs_le32(p, &t->floor);
 			valid &= t->weight && t->flows;
 		} else {
 			ccs_le64(p, &t->advised);

@@ -31,7 +31,8 @@
 #define CCS_WIRE_VERSION 1u
 
 enum { CCS_WIRE_HEADER = 32, CCS_WIRE_TAG = 32, CCS_WIRE_MAX = 1024,
-       CCS_WIRE_TENANTS = 16, CCS_WIRE_TENANT = 16 };
+       CCS_WIRE_TENANTS = 16, CCS_WIRE_TENANT = 16,  /* bytes of each */
+       CCS_WIRE_TENANT_HELLO = 24 };
 
 enum ccs_wire_type {
 	CCS_WIRE_HELLO = 1,
@@ -97,13 +98,15 @@ struct ccs_wire_advice {
 };
 
 /*
- * A tenant of the sender, after the body of HELLO: its weight and active flows; the other flows of the
+ * A tenant of the sender, after the body of HELLO: its terms and active flows; the other flows of the
  * HELLO have no tenant. After the body of HELLO_ACK, ECHO and ADVICE: the rate for each of its flows,
  * instead of the advised rate of the body.
  */
 struct ccs_wire_tenant {
 	uint64_t tenant;                 /* its identity */
 	uint32_t weight, flows;          /* of HELLO; weight in hundredths */
+	uint32_t guarantee;              /* of HELLO: Mb/s; 0: none */
+	uint32_t floor;                  /* of HELLO: of a background tenant, 1/10000 of a port; 0: foreground */
 	uint64_t advised;                /* of the others, bit/s */
 };
 

@@ -60,16 +60,20 @@ static void pace(struct ccs_flow *f, double flow_rate, uint64_t now_ns)
 void ccs_flow_cc_pace(struct ccs_flow *f, uint64_t now_ns)
 {
 	pace(f, ccs_flow_rate(f), now_ns);
+	f->gate.applied_rate = 0;
 }
 
 /* After every event: the rate may have changed. */
-static void apply_rate(struct ccs_flow *f, uint64_t now_ns)
+static inline void apply_rate(struct ccs_flow *f, uint64_t now_ns)
 {
 	const double rate = ccs_flow_rate(f);
 
 	ccs_flow_fastpath_revoke(f);
-	pace(f, rate, now_ns);
 	ccs_flow_update_split_len(f);
+	if (rate == f->gate.applied_rate)
+		return;
+	f->gate.applied_rate = rate;
+	pace(f, rate, now_ns);
 	f->stats.min_rate = ccs_min(f->stats.min_rate, rate);
 	f->stats.max_rate = ccs_max(f->stats.max_rate, rate);
 }
@@ -133,6 +137,7 @@ void ccs_flow_cc_start(struct ccs_flow *f, const struct ccs_cc_spec *spec,
 	start_instance(f, spec, path);
 	f->stats.min_rate = f->stats.max_rate = ccs_flow_rate(f);
 	ccs_pacing_start(&f->gate.pacing, ccs_flow_rate(f), f->cc.path.line_rate, now_ns);
+	f->gate.applied_rate = 0;
 }
 
 /* The new instance starts at the throughput of the previous one. The sink gets every step. */
@@ -171,6 +176,18 @@ void ccs_flow_cc_set_rate(struct ccs_flow *f, double rate, uint64_t now_ns)
 	if (f->events.sink)
 		pass_to_sink(f, CCS_CC_EVENT_RATE,
 			     &(struct ccs_cc_ack){ .now_us = us_of(f, f->events.last_ns) }, rate);
+}
+
+/* An algorithm with a parameter of that name gets the new limit. */
+void ccs_flow_set_max_rate(struct ccs_flow *f, double max_rate, uint64_t now_ns)
+{
+	const struct ccs_cc_path path = f->cc.path;
+
+	f->user.max_rate = max_rate;
+	ccs_flow_cc_fire_timers(f, now_ns);
+	if (ccs_cc_find_param(f->cc.ops, "max_rate") >= 0)
+		ccs_flow_cc_repath(f, &path);
+	apply_rate(f, now_ns);
 }
 
 void ccs_flow_set_rate(struct ccs_flow *f, double rate, uint64_t now_ns)
@@ -277,7 +294,7 @@ void ccs_flow_cc_on_ack(struct ccs_flow *f, double rtt_us, double nic_wait_us, d
 		.rtt_us = rtt_us,
 		.nic_wait_us = nic_wait_us,
 		.bytes = bytes,
-		.inflight = (double)f->inflight,
+		.inflight = (double)(int64_t)f->inflight,
 		.ack_seq = f->sent - f->inflight,
 		.snd_nxt = f->sent,
 	};

@@ -189,6 +189,7 @@ struct ccs_flow {
 	struct {
 		uint64_t max_inflight;   /* bytes outstanding */
 		uint64_t nic_free_ns;    /* when the modelled NIC is idle again (rtt.c) */
+		double applied_rate;     /* bit/s, after the last event; 0: another is in force */
 		struct ccs_pacing pacing;
 		uint32_t uncharged;      /* bytes of earlier budgets that pacing has not charged */
 		uint16_t granted;        /* budget.bytes when it was granted */
@@ -408,11 +409,19 @@ uint64_t ccs_flow_accept(struct ccs_flow *f, uint64_t len, uint32_t flags);
 typedef uint64_t ccs_flow_clock(void);
 
 /*
- * Get the next segment that may go to the device now, or NULL: the gate is closed, or no WR is
- * waiting. It counts as in flight from here on; its number is ccs_flow_newest(). *now_ns may be
- * CCS_TIME_UNKNOWN: it is read from the clock if it is needed.
+ * Hand over the segments that may go to the device now, at most `most`. Returns their number: it is
+ * less if the gate is closed, or if no other WR is waiting. They are the newest in flight. *now_ns
+ * may be CCS_TIME_UNKNOWN: it is read from the clock if it is needed.
  */
-const struct ccs_seg *ccs_flow_next(struct ccs_flow *f, uint64_t *now_ns, ccs_flow_clock *clock);
+unsigned ccs_flow_hand_over(struct ccs_flow *f, unsigned most, uint64_t *now_ns,
+			    ccs_flow_clock *clock);
+
+/* Hand over one segment and return it, or NULL. */
+static inline const struct ccs_seg *ccs_flow_next(struct ccs_flow *f, uint64_t *now_ns,
+						  ccs_flow_clock *clock)
+{
+	return ccs_flow_hand_over(f, 1, now_ns, clock) ? ccs_flow_seg(f, ccs_flow_newest(f)) : NULL;
+}
 
 /* The device refused segment number `from` and all later ones: take them back. */
 void ccs_flow_unsend(struct ccs_flow *f, uint64_t from);
@@ -469,6 +478,9 @@ void ccs_flow_fail(struct ccs_flow *f);
  * or else its WRs are still incomplete. The number ccs_flow_newest() + 1 is not used again.
  */
 void ccs_flow_settle(struct ccs_flow *f, bool succeeded);
+
+/* Set the user's limit of the rate, bit/s. */
+void ccs_flow_set_max_rate(struct ccs_flow *f, double max_rate, uint64_t now_ns);
 
 /* Continue from this rate, bit/s, learned elsewhere, if the algorithm can. */
 void ccs_flow_set_rate(struct ccs_flow *f, double rate, uint64_t now_ns);

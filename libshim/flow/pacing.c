@@ -105,7 +105,7 @@ void ccs_pacing_charge_random(struct ccs_pacing *p, uint32_t segment, bool burst
 void ccs_pacing_charge(struct ccs_pacing *p, uint64_t len, uint32_t segment, bool burst,
 		       uint64_t now_ns)
 {
-	const double bytes = (double)len, now = (double)now_ns;
+	const double bytes = (double)(int64_t)len, now = (double)(int64_t)now_ns;
 	double kept; /* how late a release may be and still be charged from its due time */
 
 	kept = ccs_max(gap_ns(p, ccs_max(segment, bytes)), CCS_TIMER_WHEEL_TICK_NS);

@@ -7,7 +7,7 @@
  * feedback revokes it (send_queue.c). Within the budget, consecutive WRs of one kind form a run:
  * each leaves as one segment, and one call accounts for the run. A lone WR is a run of one. WRs
  * that may not be deferred, that must be timed, or that do not fit go through ccs_flow_accept() and
- * ccs_flow_next().
+ * ccs_flow_hand_over().
  *
  *   if (f->budget.wrs || ccs_flow_grant(f, len))
  *           ccs_flow_run_begin(f, single, &run);

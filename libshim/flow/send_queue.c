@@ -96,10 +96,21 @@ uint64_t ccs_flow_accept(struct ccs_flow *f, uint64_t len, uint32_t flags)
 	return f->wr_head++;
 }
 
-/* True if the rest of the waiting WR takes more than one segment. */
-static bool is_split(const struct ccs_flow *f, const struct ccs_wr *wr)
+/* The first WR that waits, if one does. */
+struct head {
+	const struct ccs_wr *wr;
+	uint64_t rest;           /* bytes that were not handed over */
+	bool splits;             /* it may leave in segments */
+	bool split;              /* the rest takes more than one */
+};
+
+static inline struct head head_of(const struct ccs_flow *f)
 {
-	return wr->len - f->next_offset > f->segments.split_len && ccs_flow_splits(f, wr->flags);
+	const struct ccs_wr *wr = ccs_flow_wr(f, f->wr_next);
+	const uint64_t rest = wr->len - f->next_offset;
+	const bool splits = ccs_flow_splits(f, wr->flags);
+
+	return (struct head){ wr, rest, splits, splits && rest > f->segments.split_len };
 }
 
 /*
@@ -139,16 +150,15 @@ static double wanted_bytes(const struct ccs_flow *f)
  * The entries that are left, and the READs that may be outstanding, have to hold the rest of the
  * window: on a long path there may be too few of them for short segments.
  */
-static uint64_t segment_len(const struct ccs_flow *f, const struct ccs_wr *wr)
+static __attribute__((noinline)) uint64_t
+segment_len(const struct ccs_flow *f, uint32_t flags, uint64_t rest)
 {
-	const uint64_t rest = wr->len - f->next_offset, segment = f->segments.split_len;
+	const uint64_t segment = f->segments.split_len;
 	int64_t left = spare_entries(f);
 	double space;
 	uint64_t len;
 
-	if (f->user.segment)
-		return segment;
-	if ((wr->flags & CCS_WR_READ) && f->reads.max - (int64_t)f->reads.outstanding < left)
+	if ((flags & CCS_WR_READ) && f->reads.max - (int64_t)f->reads.outstanding < left)
 		left = f->reads.max - (int64_t)f->reads.outstanding;
 	if (left < 1)
 		left = 1;
@@ -159,11 +169,14 @@ static uint64_t segment_len(const struct ccs_flow *f, const struct ccs_wr *wr)
 	return len < rest ? len : rest;
 }
 
-static uint64_t next_len(const struct ccs_flow *f, const struct ccs_wr *wr, bool split)
+/* Timers of the algorithm may just have made segments longer than the rest. */
+static inline uint64_t next_len(const struct ccs_flow *f, const struct head *h)
 {
-	if (!split)
-		return wr->len - f->next_offset;
-	return measures_path(f) && f->segments.split_len > SMALL_BYTES ? SMALL_BYTES : segment_len(f, wr);
+	if (!h->split || h->rest <= f->segments.split_len)
+		return h->rest;
+	if (measures_path(f) && f->segments.split_len > SMALL_BYTES)
+		return SMALL_BYTES;
+	return f->user.segment ? f->segments.split_len : segment_len(f, h->wr->flags, h->rest);
 }
 
 /* No completion would free the device's queue, although the application's queue is not full. */
@@ -187,20 +200,17 @@ needs_signal_for_entries(const struct ccs_flow *f, const struct ccs_seg *seg)
 	       would_fill_unsignalled(f, seg);
 }
 
-/* Bytes of a full segment of such a WR. */
-static uint32_t full_len(const struct ccs_flow *f, const struct ccs_seg *seg)
-{
-	return ccs_flow_splits(f, seg->flags) ? f->segments.split_len : f->segments.len;
-}
-
 /*
  * A segment is signalled if the application requested a completion, for the RTT of every segment's
  * worth of data, often enough to free entries, and always before the window closes: the completion
  * that opens it again must be on its way. While the flow is only observed, the device must get the
- * same WQEs as without the shim: then only the application's request and free entries count.
+ * same WQEs as without the shim: then only the application's request and free entries count. full:
+ * bytes of a full segment of its WR.
  */
-static bool needs_signal(const struct ccs_flow *f, const struct ccs_seg *seg)
+static inline bool needs_signal(const struct ccs_flow *f, const struct ccs_seg *seg, uint32_t full)
 {
+	if (f->user.enforce && f->unsignalled_bytes + seg->len >= full)
+		return true;
 	if (f->state == CCS_FLOW_FLUSH || f->user.signals_all)
 		return true;
 	if (seg->last && (seg->flags & CCS_WR_SIGNALED))
@@ -212,8 +222,7 @@ static bool needs_signal(const struct ccs_flow *f, const struct ccs_seg *seg)
 	/* The next READ waits for the completion of this READ. */
 	if (f->user.enforce && (seg->flags & CCS_WR_READ) && f->reads.outstanding + 1 >= f->reads.max)
 		return true;
-	return f->user.enforce && (f->unsignalled_bytes + seg->len >= full_len(f, seg) ||
-			      !ccs_flow_window_open(f, seg->len + f->segments.len));
+	return f->user.enforce && !ccs_flow_window_open(f, seg->len + f->segments.len);
 }
 
 /* Without a signalled segment in flight, as after observing, no completion can be waited for. */
@@ -223,19 +232,20 @@ static bool may_read(const struct ccs_flow *f)
 	       f->skip_gate || f->unsignalled >= f->seg_head - f->seg_tail;
 }
 
-static bool has_entry(const struct ccs_flow *f, const struct ccs_wr *wr, bool split)
+static inline bool has_entry(const struct ccs_flow *f, const struct head *h)
 {
 	return f->seg_head - f->seg_tail < f->queue.seg_limit &&
-	       (!(wr->flags & CCS_WR_READ) || may_read(f)) && (!split || spare_entries(f) > 0);
+	       (!(h->wr->flags & CCS_WR_READ) || may_read(f)) &&
+	       (!h->split || spare_entries(f) > 0);
 }
 
-static uint64_t release_due_ns(const struct ccs_flow *f, uint64_t now_ns)
+static inline uint64_t release_due_ns(const struct ccs_flow *f, uint64_t now_ns)
 {
 	return ccs_flow_rate(f) == INFINITY ? now_ns : ccs_pacing_due_ns(&f->gate.pacing, now_ns);
 }
 
 /* Sparsely timed WRs at line rate are paced only if the time is known anyway. */
-static bool is_due(const struct ccs_flow *f, uint64_t now_ns)
+static inline bool is_due(const struct ccs_flow *f, uint64_t now_ns)
 {
 	return now_ns == CCS_TIME_UNKNOWN || release_due_ns(f, now_ns) <= now_ns;
 }
@@ -254,14 +264,12 @@ static bool needs_time(const struct ccs_flow *f, const struct ccs_seg *seg)
 /* The segment is in flight now. */
 static inline void account_sent(struct ccs_flow *f, struct ccs_seg *seg)
 {
-	const bool timed = seg->depart_ns && seg->signal;
-
 	seg->internal = seg->signal && !(seg->last && (seg->flags & CCS_WR_SIGNALED));
 	f->internal += seg->internal;
 	f->unsignalled = seg->signal ? 0 : f->unsignalled + 1;
 	f->unsignalled_bytes = seg->signal ? 0 : f->unsignalled_bytes + seg->len;
 	f->sent += seg->len;
-	if (timed) {
+	if (seg->depart_ns) {
 		f->timed++;
 		f->untimed = 0;
 		f->last_timed.sent = (uint32_t)f->sent;
@@ -284,10 +292,11 @@ static inline void account_sent(struct ccs_flow *f, struct ccs_seg *seg)
 /* The segment is no longer in flight. */
 static void account_done(struct ccs_flow *f, const struct ccs_seg *seg)
 {
-	f->timed -= seg->depart_ns && seg->signal;
+	f->timed -= seg->depart_ns != 0;
 	f->internal -= seg->internal;
 	f->inflight -= seg->len;
-	f->reads.outstanding -= !!(seg->flags & CCS_WR_READ);
+	if (seg->flags & CCS_WR_READ)
+		f->reads.outstanding--;
 }
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -362,7 +371,8 @@ static bool is_charged_random(const struct ccs_flow *f, const struct ccs_seg *se
  * a burst at line rate, where its NIC bounds the burst, and where the host was late to release a
  * segment that waited for its release time alone. The window bounds both.
  */
-static void time_segment(struct ccs_flow *f, struct ccs_seg *seg, uint64_t now_ns)
+static inline void time_segment(struct ccs_flow *f, struct ccs_seg *seg, uint32_t full,
+				uint64_t now_ns)
 {
 	const bool at_line_rate = ccs_flow_at_line_rate(f), burst = at_line_rate || f->paced;
 	const uint64_t before = at_line_rate ? 0 : uncharged_bytes(f);
@@ -370,8 +380,7 @@ static void time_segment(struct ccs_flow *f, struct ccs_seg *seg, uint64_t now_n
 	if (is_charged_random(f, seg))
 		ccs_pacing_charge_random(&f->gate.pacing, f->segments.len, burst, now_ns);
 	else
-		ccs_pacing_charge(&f->gate.pacing, before + seg->len, full_len(f, seg), burst,
-				  now_ns);
+		ccs_pacing_charge(&f->gate.pacing, before + seg->len, full, burst, now_ns);
 	f->last_timed.ns = now_ns;
 	f->gate.uncharged = 0;
 	f->gate.granted = f->budget.bytes;
@@ -379,20 +388,21 @@ static void time_segment(struct ccs_flow *f, struct ccs_seg *seg, uint64_t now_n
 	ccs_flow_cc_on_send(f, seg->len, now_ns);
 }
 
-/* The waiting WR's next `len` bytes as a segment, which is not in flight yet. */
-static struct ccs_seg *fill_segment(struct ccs_flow *f, const struct ccs_wr *wr, uint64_t len)
+/* The WR's next `len` bytes as a segment, which is not in flight yet. */
+static inline struct ccs_seg *fill_segment(struct ccs_flow *f, const struct head *h, uint64_t len,
+					   uint32_t full)
 {
 	struct ccs_seg *seg = ccs_flow_next_entry(f);
 
 	seg->wr = f->wr_next;
 	seg->offset = f->next_offset;
 	seg->len = len;
-	seg->id = wr->id;
+	seg->id = h->wr->id;
 	seg->depart_ns = 0;
-	seg->flags = wr->flags;
+	seg->flags = h->wr->flags;
 	seg->first = f->next_offset == 0;
-	seg->last = f->next_offset + len == wr->len;
-	seg->signal = needs_signal(f, seg);
+	seg->last = len == h->rest;
+	seg->signal = needs_signal(f, seg, full);
 	return seg;
 }
 
@@ -402,30 +412,38 @@ static bool is_whole(const struct ccs_seg *seg)
 	return seg->first && seg->last && (seg->flags & CCS_WR_SIGNALED);
 }
 
-const struct ccs_seg *ccs_flow_next(struct ccs_flow *f, uint64_t *now_ns, ccs_flow_clock *clock)
+static inline bool is_gated(const struct ccs_flow *f)
 {
-	const struct ccs_wr *wr = ccs_flow_wr(f, f->wr_next);
-	const bool gated = f->state != CCS_FLOW_FLUSH && f->user.enforce && !f->skip_gate;
+	return f->state != CCS_FLOW_FLUSH && f->user.enforce && !f->skip_gate;
+}
+
+/* Hand over the next segment. The algorithm's timers need the time, and a segment that is timed. */
+static inline __attribute__((always_inline)) bool
+hand_over(struct ccs_flow *f, uint64_t *now_ns, ccs_flow_clock *clock)
+{
+	const bool timers = f->cc.out.timer_us != INFINITY;
 	struct ccs_seg *seg;
-	bool split, sparse;
+	struct head h;
+	uint32_t full;
 	uint64_t len;
 
 	if (f->wr_next == f->wr_head || f->state == CCS_FLOW_SQD)
-		return NULL;
-	split = is_split(f, wr);
-	if (!has_entry(f, wr, split))
-		return NULL;
-	sparse = ccs_rtt_may_skip_clock(f);
-	if (!sparse)
-		ccs_flow_cc_fire_timers(f, time_of(now_ns, clock));
-	len = next_len(f, wr, split);
-	if (gated && !(ccs_flow_window_open(f, len) && is_due(f, *now_ns)))
-		return NULL;
-	seg = fill_segment(f, wr, len);
-	if (!sparse || needs_time(f, seg)) {
-		if (*now_ns == CCS_TIME_UNKNOWN && gated && !is_due(f, time_of(now_ns, clock)))
-			return NULL;
-		time_segment(f, seg, time_of(now_ns, clock));
+		return false;
+	h = head_of(f);
+	if (!has_entry(f, &h))
+		return false;
+	if (timers)
+		ccs_flow_cc_fire_due(f, time_of(now_ns, clock));
+	len = next_len(f, &h);
+	if (!(ccs_flow_window_open(f, len) && is_due(f, *now_ns)) && is_gated(f))
+		return false;
+	full = h.splits ? f->segments.split_len : f->segments.len;
+	seg = fill_segment(f, &h, len, full);
+	if (timers || needs_time(f, seg) || !ccs_rtt_may_skip_clock(f)) {
+		if (*now_ns == CCS_TIME_UNKNOWN && !is_due(f, time_of(now_ns, clock)) &&
+		    is_gated(f))
+			return false;
+		time_segment(f, seg, full, *now_ns);
 	} else if (is_whole(seg)) {
 		seg->flags |= CCS_WR_WHOLE;
 	}
@@ -433,7 +451,17 @@ const struct ccs_seg *ccs_flow_next(struct ccs_flow *f, uint64_t *now_ns, ccs_fl
 		f->cc.out.small_next = false;
 	f->skip_gate = false;
 	account_sent(f, seg);
-	return seg;
+	return true;
+}
+
+unsigned ccs_flow_hand_over(struct ccs_flow *f, unsigned most, uint64_t *now_ns,
+			    ccs_flow_clock *clock)
+{
+	unsigned n = 0;
+
+	while (n < most && hand_over(f, now_ns, clock))
+		n++;
+	return n;
 }
 
 /* The limits of needs_signal() and may_read() for short WRs. */
@@ -523,8 +551,8 @@ static void end_gated_time(struct ccs_flow *f, uint64_t now_ns)
 
 uint64_t ccs_flow_wait(struct ccs_flow *f, uint64_t now_ns)
 {
-	const struct ccs_wr *wr = ccs_flow_wr(f, f->wr_next);
 	uint64_t due, timer;
+	struct head h;
 
 	f->paced = false;
 	if (f->wr_next == f->wr_head) {
@@ -535,12 +563,14 @@ uint64_t ccs_flow_wait(struct ccs_flow *f, uint64_t now_ns)
 		f->gated_since_ns = now_ns;
 		CCS_PROBE3(gate__close, f->stats.qp_num, f->wr_head - f->wr_next, f->inflight);
 	}
-	if (f->state == CCS_FLOW_SQD || !has_entry(f, wr, is_split(f, wr)))
+	h = head_of(f);
+	if (f->state == CCS_FLOW_SQD || !has_entry(f, &h))
 		return UINT64_MAX;
 	if (f->state == CCS_FLOW_FLUSH || !f->user.enforce)
 		return now_ns;
 	ccs_flow_cc_fire_timers(f, now_ns);
-	if (!ccs_flow_window_open(f, next_len(f, wr, is_split(f, wr))))
+	h = head_of(f);
+	if (!ccs_flow_window_open(f, next_len(f, &h)))
 		return f->cc.out.window > 0 ? ccs_flow_cc_next_timer(f, now_ns) : UINT64_MAX;
 	due = release_due_ns(f, now_ns);
 	if (due <= now_ns)
@@ -625,7 +655,7 @@ void ccs_flow_retire_unsignalled(struct ccs_flow *f, uint32_t number)
 bool ccs_flow_complete(struct ccs_flow *f, const struct ccs_done *done, uint64_t *wr)
 {
 	struct ccs_seg *seg = ccs_flow_seg(f, done->number);
-	struct ccs_wr *owner;
+	bool reported;
 
 	if (done->number < f->seg_tail || done->number >= f->seg_head)
 		return false;
@@ -637,7 +667,6 @@ bool ccs_flow_complete(struct ccs_flow *f, const struct ccs_done *done, uint64_t
 		retire(f, old);
 	}
 	fill_entry(f, seg);
-	owner = ccs_flow_wr(f, seg->wr);
 	retire(f, seg);
 	*wr = seg->wr;
 	if (done->ok) {
@@ -648,7 +677,8 @@ bool ccs_flow_complete(struct ccs_flow *f, const struct ccs_done *done, uint64_t
 		} else {
 			f->pending_bytes += seg->len;
 		}
-		if (seg->last && (seg->flags & CCS_WR_SIGNALED) && !owner->reported)
+		if (seg->last && (seg->flags & CCS_WR_SIGNALED) &&
+		    !ccs_flow_wr(f, seg->wr)->reported)
 			return true;
 		f->stats.internal_completions++;
 		return false;
@@ -657,8 +687,7 @@ bool ccs_flow_complete(struct ccs_flow *f, const struct ccs_done *done, uint64_t
 		ccs_flow_cc_on_loss(f, done->latest_ns);
 	ccs_flow_fail(f);
 	truncate_failed(f, seg->wr);
-	if (owner->reported)
-		return false;
-	owner->reported = true;
-	return true;
+	reported = ccs_flow_wr(f, seg->wr)->reported;
+	ccs_flow_wr(f, seg->wr)->reported = true;
+	return !reported;
 }

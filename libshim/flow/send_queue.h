@@ -35,7 +35,7 @@ static inline double ccs_flow_window(const struct ccs_flow *f)
 static inline bool ccs_flow_window_open(const struct ccs_flow *f, uint64_t len)
 {
 	return f->inflight <= f->unsignalled_bytes ||
-	       (double)(f->inflight + len) <= ccs_flow_window(f);
+	       (double)(int64_t)(f->inflight + len) <= ccs_flow_window(f);
 }
 
 #endif

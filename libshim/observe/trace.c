@@ -32,6 +32,7 @@ enum {
 	CHUNK = 65536,           /* bytes per write(2) */
 	BATCH_NS = 2000000,      /* between two reads of a busy ring */
 	PIPE_TIMEOUT_MS = 1000,  /* for a pipe whose reader is slow */
+	HEADER_MS = 5000,        /* for the process that begins the file */
 	FINISH_S = 5,
 };
 
@@ -60,6 +61,7 @@ static struct {
 	unsigned long lost_reported;
 	sem_t wake;
 	pthread_t thread;
+	pid_t pid;
 	char path[CCS_FILENAME_MAX];
 	double bytes_left;               /* of trace_size */
 	char out[CHUNK];
@@ -196,9 +198,9 @@ static size_t format_cell(const struct cell *cell, char row[CCS_TRACE_ROW_MAX])
 	char peer[INET6_ADDRSTRLEN];
 
 	if (cell->ops)
-		return ccs_trace_row(row, cell->qp, cell->ops, &cell->event);
-	return (size_t)snprintf(row, CCS_TRACE_ROW_MAX, "# QP %u sends to %s\n", cell->qp,
-				ccs_gid_text(cell->gid, peer));
+		return ccs_trace_row(row, trace.pid, cell->qp, cell->ops, &cell->event);
+	return (size_t)snprintf(row, CCS_TRACE_ROW_MAX, "# QP %u sends to %s (process %d)\n", cell->qp,
+				ccs_gid_text(cell->gid, peer), (int)trace.pid);
 }
 
 static void write_events(void)
@@ -243,12 +245,38 @@ static void *trace_thread(void *arg)
 	return NULL;
 }
 
-/* A file that no other process writes to is truncated. */
-static int truncate_file(int fd, int locked)
+/* The header of this version is at the beginning of the file. */
+static bool has_header(int fd)
 {
-	if (flock(locked, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
-		return 0;
-	return ftruncate(fd, 0) && errno != EINVAL ? errno : 0; /* EINVAL: no regular file */
+	char start[4096];
+	const ssize_t n = pread(fd, start, sizeof(start), 0);
+
+	return n > 0 && memmem(start, (size_t)n, CCS_TRACE_HEADER, strlen(CCS_TRACE_HEADER));
+}
+
+/*
+ * A file that no other process writes to is truncated. Its first process writes the header under an
+ * exclusive lock, so that the rows of others follow it. Returns an error number.
+ */
+static int begin_file(int fd, int locked, const char *head)
+{
+	const struct timespec ms = { .tv_nsec = 1000000 };
+	const bool first = flock(locked, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+	char text[1024];
+	int len;
+
+	if (first && ftruncate(fd, 0) && errno != EINVAL) /* EINVAL: no regular file */
+		return errno;
+	for (int i = 0; !first && i < HEADER_MS && flock(locked, LOCK_SH | LOCK_NB) &&
+	     errno == EWOULDBLOCK; i++)
+		nanosleep(&ms, NULL);
+	len = snprintf(text, sizeof(text), "# %.600s\n%s", head,
+		       has_header(locked) ? "" : CCS_TRACE_HEADER);
+	if (write_all(fd, text, (size_t)len))
+		return errno;
+	trace.bytes_left -= len;
+	flock(locked, LOCK_SH | LOCK_NB);
+	return 0;
 }
 
 /*
@@ -257,15 +285,14 @@ static int truncate_file(int fd, int locked)
  * the file is open for reading, and an exclusive lock only if it is open for writing. A pipe has no
  * mapping, and its descriptor stays open, so that its reader sees one end.
  */
-static int create_file(void)
+static int create_file(const char *head)
 {
 	const int fd = open_file(O_CREAT);
 	const int to_map = fd < 0 ? -1 : ccs_open_path(trace.path, O_RDWR | O_APPEND);
 	void *map = to_map < 0 ? MAP_FAILED : mmap(NULL, 1, PROT_NONE, MAP_SHARED, to_map, 0);
 	const int locked = map == MAP_FAILED ? fd : to_map;
-	const int error = fd < 0 ? errno : truncate_file(fd, locked);
+	const int error = fd < 0 ? errno : begin_file(fd, locked, head);
 
-	flock(locked, LOCK_SH | LOCK_NB);
 	if (map != MAP_FAILED && error)
 		munmap(map, 1);
 	else if (map != MAP_FAILED)
@@ -276,7 +303,7 @@ static int create_file(void)
 	return error;
 }
 
-static int create_file_and_ring(const char *file)
+static int create_file_and_ring(const char *file, const char *head)
 {
 	char name[CCS_FILENAME_MAX];
 	int error;
@@ -285,7 +312,7 @@ static int create_file_and_ring(const char *file)
 	if (ccs_filename_expand(file, ccs_job(), name, sizeof(name)))
 		return errno;
 	ccs_filename_absolute(name, trace.path, sizeof(trace.path));
-	error = create_file();
+	error = create_file(head);
 	if (error)
 		return error;
 	trace.ring = calloc(RING, sizeof(*trace.ring));
@@ -298,16 +325,13 @@ static int create_file_and_ring(const char *file)
 
 void ccs_trace_setup(const char *file, double max_bytes, const char *head)
 {
-	char line[700];
 	int error;
 
 	trace.bytes_left = max_bytes;
-	error = create_file_and_ring(file);
+	trace.pid = getpid();
+	error = create_file_and_ring(file, head);
 	if (!error) {
 		atomic_store(&trace.on, true);
-		append_text(line, (size_t)snprintf(line, sizeof(line), "# %.600s\n", head));
-		append_text(CCS_TRACE_HEADER, strlen(CCS_TRACE_HEADER));
-		flush_chunk(); /* before rows of another process that writes the same file */
 		error = ccs_thread_create(&trace.thread, trace_thread, NULL);
 	}
 	ccs_trace_on = !error;

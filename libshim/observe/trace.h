@@ -14,8 +14,8 @@
 
 #include "cc/event.h"
 
-/* Open the file and start the thread, once per process; logs a failure. head becomes the first
- * line, as a comment. */
+/* Open the file and start the thread, once per process; logs a failure. head becomes a comment
+ * before the rows of this process. */
 void ccs_trace_setup(const char *file, double max_bytes, const char *head);
 
 extern bool ccs_trace_on; /* a trace is being written; set by setup only */

@@ -81,17 +81,17 @@ static void append_input(char *row, const struct ccs_cc_event *event, unsigned n
 	}
 }
 
-size_t ccs_trace_row(char *row, uint32_t qp, const struct ccs_cc_ops *ops,
+size_t ccs_trace_row(char *row, pid_t pid, uint32_t qp, const struct ccs_cc_ops *ops,
 		     const struct ccs_cc_event *event)
 {
 	*row = '\0';
-	if (event->kind == CCS_CC_EVENT_START)
-		append(row, "# QP %" PRIu32 " runs %.200s\n", qp, ops->name); /* of any length */
+	if (event->kind == CCS_CC_EVENT_START) /* the name has any length */
+		append(row, "# QP %" PRIu32 " runs %.200s (process %d)\n", qp, ops->name, (int)pid);
 	append(row, "%.17g,%s,%" PRIu32 ",", event->ack.now_us, ccs_cc_event_names[event->kind], qp);
 	append_input(row, event, ops->needs);
 	/* NaN, which a faulty plug-in may produce, is not written. */
 	append_value(row, event->out.rate >= 0, event->out.rate);
 	append_value(row, event->out.window >= 0, event->out.window);
-	append(row, ",%.3f\n", (double)event->origin_ns / 1e3 + event->ack.now_us);
+	append(row, ",%.3f,%d\n", (double)event->origin_ns / 1e3 + event->ack.now_us, (int)pid);
 	return strlen(row);
 }

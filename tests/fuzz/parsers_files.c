@@ -123,9 +123,9 @@ void fuzz_json(const uint8_t *bytes, size_t len)
 
 /* -- traces and recordings --------------------------------------------------------------------- */
 
-static void ignore_peer(void *arg, uint32_t qp, const char *address)
+static void ignore_peer(void *arg, unsigned process, uint32_t qp, const char *address)
 {
-	(void)qp;
+	(void)process, (void)qp;
 	FUZZ_CHECK(strlen(address) < 46);
 	++*(unsigned *)arg;
 }
@@ -144,14 +144,13 @@ void fuzz_trace(const uint8_t *bytes, size_t len)
 	};
 	if (replay_open(&f, fuzz_file(bytes + 1, len - 1)) == 0)
 		while (replay_next(&f, &row) == 1)
-			FUZZ_CHECK(row.ev.ack.now_us >= 0 && row.ev.ack.nhops <= CCS_CC_MAX_HOPS);
+			FUZZ_CHECK(row.ev.ack.now_us >= 0 && row.ev.ack.nhops <= CCS_CC_MAX_HOPS &&
+				   row.process < f.processes);
 	replay_close(&f);
 }
 
-typedef int reader(struct plot *p, unsigned source, const char *file);
-
 /* As ccshim plot does: two passes, then the commands for gnuplot. */
-static void plot_file(reader *read, const uint8_t *bytes, size_t len)
+static void plot_file(plot_reader *read, const uint8_t *bytes, size_t len)
 {
 	struct plot p = { .out = "x.png", .title = "`\"\\" };
 	const char *file;
@@ -162,7 +161,6 @@ static void plot_file(reader *read, const uint8_t *bytes, size_t len)
 	p.most = 1 + bytes[0] / 16;
 	p.has_qp = bytes[0] & 8;
 	file = fuzz_file(bytes + 1, len - 1);
-	plot_is_stat(file);
 	if (read(&p, 0, file) == 0 && plot_choose(&p)) {
 		p.values = true;
 		if (read(&p, 0, file) == 0)
@@ -173,7 +171,7 @@ static void plot_file(reader *read, const uint8_t *bytes, size_t len)
 
 void fuzz_recording(const uint8_t *bytes, size_t len)
 {
-	plot_file(plot_read_stat, bytes, len);
+	plot_file(memmem(bytes, len, "runs", 4) ? plot_read_bench : plot_read_stat, bytes, len);
 }
 
 void fuzz_plot(const uint8_t *bytes, size_t len)

@@ -105,6 +105,8 @@ incast() {
   # shellcheck disable=SC2016 # expands in the guest
   on mlx5 --time real --rate 200mbit -- bash -c '
     pair() { timeout 15 ib_send_bw -q 16 -s 65536 -n 100 -x 1 -F "$@" >/dev/null 2>&1; }
-    pair -d rxe_1 & sleep 1; pair -d rxe_2 127.0.0.1
+    pair -d rxe_1 &
+    while kill -0 $! && ! ss -Hltn sport = :18515 | grep -q .; do sleep 0.01; done
+    pair -d rxe_2 127.0.0.1
     awk "/MemAvailable/ { exit \$2 < 500000 }" /proc/meminfo'
 }

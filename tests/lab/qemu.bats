@@ -46,7 +46,8 @@ expect() {
 @test "RDMA traffic crosses the bottleneck, on several CPUs" {
   qemu --rate 100mbit -- bash -c '
     nproc
-    ib_write_bw -x 1 -d rxe_1 -s 65536 -n 200 >/dev/null & sleep 1
+    ib_write_bw -x 1 -d rxe_1 -s 65536 -n 200 >/dev/null &
+    while kill -0 $! && ! ss -Hltn sport = :18515 | grep -q .; do sleep 0.01; done
     ib_write_bw -x 1 -d rxe_2 -s 65536 -n 200 127.0.0.1 && wait $!'
   expect 0
   awk 'NR == 1 && $1 > 0 { cpus = 1 }
@@ -103,14 +104,13 @@ expect() {
 }
 
 @test "nothing is left after SIGTERM" {
-  local id i
+  local id
   "$lab" --engine qemu -- sh -c 'echo up; sleep infinity' >stdout 2>stderr 3>&- &
   id=$!
-  for ((i = 0; i < 900; i++)); do
-    ! grep -q up stdout || break
+  until grep -q up stdout; do
+    kill -0 "$id"
     sleep 0.1
   done
-  grep -q up stdout
   pgrep -P "$id" >children
   [[ -s children ]]
   kill -TERM "$id"

@@ -51,3 +51,16 @@ commands() {
   command -v fi_pingpong && command -v ucx_perftest || skip "no libfabric-bin, ucx-utils"
   bash -e script
 }
+
+@test "the package of the kernel has the one that the lab uses, though the cache has others" {
+  kernel=$("$top/ci/lab/lab" --prepare --engine uml)
+  [[ -x $kernel/linux ]] || { echo "$kernel"; return 1; }
+  mkdir -p tree/debian lab/uml-6.1.1-00000000-00000000 lab/uml-7.1-11111111-22222222
+  cp -r "$top/ci" tree
+  cp "$top/debian/rules" tree/debian
+  cp -r "$kernel" lab
+  touch lab/uml-{6.1.1-00000000-00000000,7.1-11111111-22222222}/linux lab/x.lock
+  env -C tree DEB_BUILD_PROFILES=pkg.ccshim.kernel CCSHIM_LAB_CACHE="$PWD/lab" \
+    make -f debian/rules execute_after_dh_auto_build
+  [[ $(ls tree/debian/kernel) == "${kernel##*/}" ]] || { ls tree/debian/kernel; return 1; }
+}

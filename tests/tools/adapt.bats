@@ -123,7 +123,7 @@ start_elsewhere() {
 	chmod +x rsh
 	export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm=rsh
 	export OMPI_MCA_plm_rsh_agent=$PWD/rsh
-	run2 timeout 120 $ccshim run -a dcqcn "$@" -H elsewhere -n 1 env
+	run2 $ccshim run -a dcqcn "$@" -H elsewhere -n 1 env
 	[ "$status" -eq 0 ] || { echo "$output $errors"; return 1; }
 }
 

@@ -85,12 +85,26 @@ tenants() {
 	printf '%s\n' '[tenant b]' 'match = uid:0' '[tenant c]' 'match = app:x*' > conf
 	kill -HUP $agent
 	until [ "$(tenants)" = '[["b",1],["c",1]]' ]; do :; done
-	printf '%s\n' '[tenant d]' 'match = uid:0' 'cap = 1g' > conf
-	reloads "conf:3: cap of a tenant is not supported by this version; match and weight are"
+	printf '%s\n' '[tenant d]' 'match = uid:0' 'cap = 1' > conf
+	reloads "conf:3: cap: '1' is not a rate of at least 1m"
 	[ "$(tenants)" = '[["b",1],["c",1]]' ]
 	rm conf
 	kill -HUP $agent
 	until [ "$(tenants)" = '[]' ]; do :; done
+}
+
+@test "guarantees above .9 of the fastest port are refused, in the file and by ccshim set" {
+	printf '%s\n' '[tenant a]' 'match = uid:1' 'guarantee = 50t' '[tenant b]' 'match = uid:2' 'guarantee = 45t' > conf
+	start --tenants conf --capacity lo=100t
+	[ "$(tenants)" = '[]' ]
+	grep -F "conf:4: with tenant b the guarantees are 95000 Gb/s in sum, above 0.9 of this host's fastest port" agent.err
+	sed -i s/45t/40t/ conf
+	kill -HUP $agent
+	until [ "$(tenants)" = '[["a",1],["b",1]]' ]; do :; done
+	[ "$EUID" -eq 0 ] || return 0
+	CCSHIM_AGENT=$socket run "$top_builddir/tools/ccshim/ccshim" set tenant a guarantee=51t
+	[ "$status" -eq 1 ]
+	[[ $output == *"would exceed 0.9 of this host's fastest port"* ]]
 }
 
 @test "with a mistake in the file at the start no tenant is in force" {
@@ -106,7 +120,8 @@ tenants() {
 	start --tenants conf
 	export CCSHIM_AGENT=$socket
 	ccshim=$top_builddir/tools/ccshim/ccshim
-	for bad in "a" "a weight=0" "a weight=x" "a cap=1g" "a weight=1 weight=2" ""; do
+	for bad in "a" "a weight=0" "a weight=x" "a cap=1" "a class=x" "a floor=1" "a class=background class=foreground" \
+		"a weight=1 weight=2" "a guarantee=1g weight" "a =1" ""; do
 		read -ra words <<< "$bad"
 		run "$ccshim" set tenant "${words[@]}"
 		[ "$status" -eq 2 ]
@@ -117,8 +132,17 @@ tenants() {
 		[[ $output == *"the agent has no tenant 'b'"* ]]
 		"$ccshim" set tenant a weight=2.5
 		[ "$(tenants)" = '[["a",2.5]]' ]
+		"$ccshim" set tenant a weight=3 cap=2g guarantee=1g
+		for bad in cap=900m class=background floor=2% guarantee=3g; do
+			run "$ccshim" set tenant a "$bad"
+			[ "$status" -eq 1 ]
+			[[ $output == *"the agent refuses these terms of tenant a"* ]]
+		done
+		"$ccshim" set tenant a guarantee=none class=background floor=2%
+		"$top_builddir/tools/ccshimd/ccshimd" --socket "$socket" --status |
+			jq -e '.tenants == [{tenant: "a", weight: 3, cap_bps: 2e9, guarantee_bps: 0, class: "background", floor: 0.02}]'
 	else
-		[[ $output == *"by root only"* ]]
+		[[ $output == *"are set by root"* ]]
 	fi
 	run "$ccshim" stat --by tenant --prometheus
 	[ "$status" -eq 2 ]

@@ -80,5 +80,5 @@ install_completions() {
 		zpty -r z out '*--busy*'
 		print -r -- "$out"
 	END
-	timeout 300 zsh typed | grep -- --busy
+	zsh typed | grep -- --busy
 }

@@ -90,17 +90,22 @@ stand_in() {
 @test "hanging commands are killed, failing and missing ones are noted" {
 	export HOME=$PWD
 	stand_in rdma 'trap "" TERM; echo $$ > "$HOME/hung"; sleep 1000; sleep 1000'
-	stand_in tc 'echo "this kernel cannot" >&2; exit 3'
-	stand_in lsmod 'sleep 20 & echo some modules'
-	debug --timeout 1 --output a.tgz
+	until [ -s hung ]; do # within that second
+		rm -f a.tgz
+		debug --timeout 1 --output a.tgz
+	done
 	unpack a.tgz
 	manifest "^missing +rdma/link +'rdma .*did not end within 1 s"
-	manifest "^missing +net/qdisc .*status 3: this kernel cannot"
-	manifest '^ok +system/modules '
 	[ ! -e ccshim-debug/rdma/link ]
 	# It has ended, or is a zombie.
-	[ -s hung ]
-	[ -z "$(tr -d '\0' < "/proc/$(cat hung)/cmdline" 2> /dev/null || true)" ]
+	while [ -n "$(tr -d '\0' < "/proc/$(cat hung)/cmdline" 2> /dev/null || true)" ]; do sleep 0.05; done
+	stand_in rdma 'echo some'
+	stand_in tc 'echo "this kernel cannot" >&2; exit 3'
+	stand_in lsmod 'sleep 20 & echo some modules'
+	debug --timeout 10000 --output c.tgz
+	unpack c.tgz
+	manifest "^missing +net/qdisc .*status 3: this kernel cannot"
+	manifest '^ok +system/modules '
 	mkdir few
 	for command in bash env cat cp chmod cut date dirname grep head ln ls mkdir mktemp mv rm sed sleep \
 		sort tail tar gzip timeout tr uname; do
@@ -189,7 +194,7 @@ stand_in() {
 
 @test "on a terminal, what is collected for longer than a second is shown, and erased" {
 	command -v script > /dev/null || skip "script(1) is not installed"
-	stand_in rdma 'sleep 2; echo some'
+	stand_in rdma 'until grep -q "collecting rdma/link" typescript; do sleep 0.1; done; echo some'
 	script -qefc "exec '$ccshim' debug --output a.tgz" typescript < /dev/null > /dev/null
 	# The line is erased before the result is printed.
 	tr -d '\r' < typescript | grep -F $'\e[Kccshim debug: collecting rdma/link'

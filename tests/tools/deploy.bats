@@ -76,6 +76,24 @@ holds() { yaml "$1" > json; jq -e "$2" json > /dev/null || { echo "not so: $2"; 
 	holds "$deploy/cdi.yaml" ".[0] | .kind as \$k | .devices | any(\"\(\$k)=\(.name)\" == \"$device\")"
 }
 
+# ./check debian builds and installs these packages; the image itself needs a registry.
+@test "the image of the manifests is the one that the Containerfile makes, of packages that exist" {
+	recipe=$(sed -n 's/^# *podman build -t \([^ ]*\) -f tools\/deploy\/Containerfile \.$/\1/p' "$source/Containerfile")
+	[ -n "$recipe" ]
+	holds "$source/kubernetes.yaml" "[.[1].spec.template.spec.containers[].image] | unique == [\"$recipe\"]"
+	grep -q "podman build -t $recipe -f tools/deploy/Containerfile \." "$top_srcdir/docs/guide/operate.md"
+	packages=$(grep -o '\./[a-z-]*_\*\.deb' "$source/Containerfile" | sed 's,./\(.*\)_.*,\1,')
+	[ "$(wc -w <<< "$packages")" -eq 3 ]
+	for package in $packages; do
+		grep -qx "Package: $package" "$top_srcdir/debian/control"
+	done
+	# The commands of the DaemonSet are in these packages.
+	for program in $(jq -r '.[1].spec.template.spec.containers[].command[0]' json) ccshim; do
+		[ "$program" = sh ] || cat $(printf "$top_srcdir/debian/%s.install\n" $packages) | grep -q "bin/$program$"
+	done
+	grep '^RUN ' "$source/Containerfile" | cut -c5- | sh -n
+}
+
 @test "the unit of the metrics leaves little" {
 	command -v systemd-analyze > /dev/null || skip "no systemd"
 	cp "$top_srcdir/tools/metrics/ccshim-metrics.service" .

@@ -150,6 +150,15 @@ words() { tr -d '*`' | sed 's/^ *- //' | tr -s ' \n' '\n\n' | sed '/^$/d'; }
 # promises SECTION: its sentences in tests/security.md.
 promises() { sed -n "/^## $1/,/^## /p" "$top_srcdir/tests/security.md" | grep '^- ' | words; }
 
+@test "links of installed documents lead to installed documents" {
+	installed=$(sed -n '/^dist_doc_DATA/,/[^\\]$/p' "$top_srcdir/docs/local.mk" | grep -o 'docs/[^ ]*')
+	for file in $(grep '\.md$' <<< "$installed"); do
+		for link in $(grep -oE '\]\([^)]+' "$top_srcdir/$file" | sed 's/..//; s/#.*//' | grep -v '^https\?:'); do
+			grep -qx "docs/guide/$link" <<< "$installed" || { echo "$file: $link"; return 1; }
+		done
+	done
+}
+
 @test "each sentence on security is listed with its tests, and these exist" {
 	diff <(sed -n '/^## How/,/^## /p' "$top_srcdir/SECURITY.md" | grep -v '^##' | words) \
 		<(promises SECURITY.md)
@@ -213,6 +222,35 @@ promises() { sed -n "/^## $1/,/^## /p" "$top_srcdir/tests/security.md" | grep '^
 		diff <("$ccshim" "$sub" -h | options) <(offered "$ccshim" "$sub" - | sort -u) ||
 			{ echo "in completion of $sub"; false; }
 	done
+}
+
+# run_of SAMPLES: what ./demo leaves of a run of two seeds; without control the victim has that many latencies.
+run_of() {
+	local range='{"median": 1000, "min": 900, "max": 2000}'
+	echo 'Linux version 6.12.1 (ccshim@lab) (gcc (Debian 12.2.0-14) 12.2.0, GNU ld (GNU Binutils) 2.40) #1' > kernel
+	: > incast.png
+	jq -n --argjson n "$1" --argjson r "$range" '{runs: [{cc: "none", victim_latency_us: {samples: 500}},
+		{cc: "none", victim_latency_us: {samples: $n}}, {cc: "copa", victim_latency_us: {samples: 100}}],
+		spread: [{cc: "none", runs: 2, goodput_bps: $r, drops: $r, queue_p99_bytes: $r, victim_p99_us: $r},
+			{cc: "copa", runs: 2, goodput_bps: $r, drops: $r, queue_p99_bytes: $r,
+				victim_p99_us: {median: 100, min: 100, max: 100}, victim_p50_us: $r}]
+			| map({utilisation: $r, jain: $r, convergence_us: $r, drops_after_warmup: $r, victim_p50_us: $r} + .)}' \
+		> incast.json
+}
+
+@test "a factor of fewer than 100 latencies says of how many" {
+	run_of 99
+	"$top_srcdir/bench/scripts/readme" --lines . > lines
+	cat lines
+	grep -qx 'none: victim p99 1 ms (900 us to 2 ms), 99 samples, goodput 0.001 Mb/s (0.0009 Mb/s to 0.002 Mb/s), drops 1000 (900 to 2000)' lines
+	grep -q '^copa: victim p99 100 us (10x shorter, 99 samples), ' lines
+	grep -qx '2 seeds: medians, least and largest values; Linux 6.12.1, gcc (Debian 12.2.0-14) 12.2.0' lines
+	jq -r --arg table incast -f "$top_srcdir/bench/scripts/headlines.jq" incast.json > table
+	cat table
+	grep '^| copa .* 10× (99 samples) |$' table
+	run_of 100
+	! grep samples <("$top_srcdir/bench/scripts/readme" --lines .) || return 1
+	! grep samples <(jq -r --arg table incast -f "$top_srcdir/bench/scripts/headlines.jq" incast.json) || return 1
 }
 
 @test "README has the table of the stored run, and the size of the tree" {

@@ -35,11 +35,82 @@ tenants() {
 	done
 }
 
+# capped RATE OPTION...: the first tenant has RATE within 2 %, and no burst above 1 ms of it.
+capped() {
+	fabric --hosts shim --mtu 4096 --agents --cc auto "${@:2}"
+	jq -c '.tenants[0]' out.json
+	jq -e --argjson rate "$1" '.tenants[0] | (.rate_bps / $rate - 1 | fabs) < 0.02 and .burst_us < 1000' out.json
+}
+
+@test "a tenant has its cap within 2 % without bursts above 1 ms of it, with three seeds" {
+	for seed in 1 2 3; do
+		capped 2e9 --tenants 1:cap=2g --topology star:5@10g --for 100ms --seed $seed --flows '32*cross:1,0,10g'
+		capped 2e9 --tenants 1:cap=2g,2 --topology star:5@10g --for 100ms --seed $seed \
+			--flows '32*cross:1,0,10g+8*cross:2,0,10g'
+		capped 40e9 --tenants 1:cap=40g --topology star:5@100g --for 30ms --seed $seed --flows '64*cross:1,0,10g'
+		capped 3e9 --tenants 1:cap=3g --topology star:5@25g --for 100ms --seed $seed --verb read \
+			--flows '16*cross:1-2,0,10g'
+	done
+}
+
+# guaranteed SEED TENANTS TOPOLOGY FLOW BULK: the time of FLOW, the second tenant's, beside BULK is at
+# most 1.2 of its time alone at the guaranteed rate.
+guaranteed() {
+	local common=(--hosts shim --mtu 4096 --agents --cc auto --seed "$1" --topology "$3") alone
+	fabric "${common[@]}" --tenants "$2" --flows "cross:1,0,1k+$4"
+	alone=$(jq '[.flows[] | select(.src == 2).fct_ns] | max' out.json)
+	fabric "${common[@]}" --tenants "$2" --for 50ms --flows "$5+$4"
+	jq -c --argjson alone "$alone" '[.flows[] | select(.src == 2).fct_ns / $alone]' out.json
+	jq -e --argjson alone "$alone" 'all(.flows[] | select(.src == 2); .fct_ns < 1.2 * $alone)' out.json
+	jq -e 'any(.ports[]; .utilisation > 0.94)' out.json
+}
+
+@test "beside 63 bulk flows a tenant takes at most 1.2 of its time alone at its guarantee, with three seeds" {
+	for seed in 1 2 3; do
+		guaranteed $seed 1,.01:guarantee=2g:cap=2g star:65@10g cross:2,0,2m@15ms '63*cross:1,0,10g'
+		guaranteed $seed 1,.01:guarantee=2g:cap=2g star:66@10g cross:2,0,2m@15ms cross:3-65,0,10g
+		guaranteed $seed 1,.1:guarantee=5g:cap=5g star:31@25g '4*cross:2,0,1m@12ms' cross:3-29,0,10g
+		guaranteed $seed 1,.01:guarantee=40g:cap=40g star:65@100g cross:2,0,10m@4ms '63*cross:1,0,20g'
+	done
+}
+
+# background SEED TOPOLOGY KV BULK: the 99th percentile of the requests beside BULK in the background is
+# at most .85 of what it is beside BULK in the foreground.
+background() {
+	local common=(--hosts shim --mtu 4096 --agents --cc auto --seed "$1" --topology "$2" --for 60ms) beside
+	fabric "${common[@]}" --tenants 1,1 --flows "$3+$4"
+	beside=$(jq .operations.p99_us out.json)
+	fabric "${common[@]}" --tenants 1,1:class=background --flows "$3+$4"
+	jq -c --argjson beside "$beside" '[.operations.p99_us, $beside]' out.json
+	jq -e --argjson beside "$beside" '.operations.p99_us < 0.85 * $beside' out.json
+	jq -e 'any(.ports[]; .utilisation > 0.85)' out.json
+}
+
+@test "background yields to requests, and takes a port that is idle" {
+	for seed in 1 2 3; do
+		background $seed star:10@10g kv:0,2-5,256,64k,400,500us '8*cross:1,0,10g'
+		background $seed star:10@10g kv:0,2-5,256,256k,200,500us '8*cross:1,0,10g'
+		background $seed star:12@40g kv:0,2-7,256,512k,200,300us 'cross:8-11,0,100g'
+	done
+	fabric --hosts shim --mtu 4096 --agents --cc auto --topology star:5@10g --for 60ms --tenants 1:class=background \
+		--flows '8*cross:1,0,10g'
+	jq -e 'any(.ports[]; .utilisation > 0.97)' out.json
+}
+
+@test "terms of --tenants that are wrong, or contradict each other, are refused" {
+	for terms in 1:cap 1:cap= 1:cap=x 1:guarantee=1 1:class=x 1:floor=1% 1:class=background:guarantee=1g \
+		1:cap=1g:guarantee=2g 1:weight=2 1: 1:nonsense=1 1:class=background:floor=50%; do
+		run "$ccfabric" run -q --agents --cc rcp --tenants "$terms"
+		[ "$status" -eq 2 ]
+		[[ $output == *--tenants:* ]]
+	done
+}
+
 @test "--tenants needs weights, and agents that advise" {
 	for weights in 0 101 1,x '' 1,,2 0.001; do
 		run "$ccfabric" run -q --agents --cc rcp --tenants "$weights"
 		[ "$status" -eq 2 ]
-		[[ $output == *"weights from 0.01 to 100"* ]]
+		[[ $output == *"number from 0.01 to 100"* ]]
 	done
 	run "$ccfabric" run -q --cc copa --tenants 1
 	[ "$status" -eq 2 ]

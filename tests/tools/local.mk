@@ -45,7 +45,7 @@ EXTRA_DIST += $(tools_scripts) \
 	tests/tools/schema.py \
 	tests/tools/terminal.bash \
 	tests/tools/tools.bash \
-	tests/data/doctor-counters tests/data/kubernetes.schema.json
+	tests/data/doctor-counters tests/data/kubernetes.schema.json tests/data/trace_event.schema.json
 if HAVE_BATS
 TESTS += $(tools_scripts)
 endif

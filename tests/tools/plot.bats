@@ -48,7 +48,10 @@ failed() {
 	refused $ccshim plot
 	said "FILE is missing"
 	refused $ccshim plot --output x.pdf t.csv
-	said "'x.pdf' does not end in .png or .svg"
+	said "'x.pdf' does not end in .png, .svg or .json"
+	refused $ccshim plot --output x.json --cdf rtt t.csv
+	said "--cdf and --dry-run are for pictures"
+	refused $ccshim plot --dry-run --output x.json t.csv
 	refused $ccshim plot --cdf rt t.csv
 	said "did you mean 'rtt'?"
 	refused $ccshim plot --cdf cnps t.csv
@@ -278,6 +281,136 @@ failed() {
 	{ trace 1 3; echo "# 17 events are lost near here"; echo "# 4 events are lost near here"; } > t.csv
 	run2 $ccshim plot --dry-run t.csv
 	said "t.csv: 21 events were dropped"
+}
+
+# Of the export: events whose JSON has the words, one per line.
+events() {
+	jq -c '.traceEvents[]' "$1" | grep -- "$2"
+}
+
+is_trace_event_format() {
+	/usr/bin/python3 -c 'import jsonschema' 2> /dev/null || return 0
+	/usr/bin/python3 "$top_srcdir/tests/tools/schema.py" "$top_srcdir/tests/data/trace_event.schema.json" < "$1"
+}
+
+@test "--output FILE.json exports every value of every flow for Perfetto" {
+	head='t_us,event,qp,rtt_us,bytes,inflight,advised_bps,set,rate_bps,window_bytes,clock_us,pid'
+	path='line_rate=1e9;base_rtt=10;rtt_jitter=0;segment=4096;flows=1'
+	printf '%s\n' '# ccshim 0.1.0: one"two, process 7, host n1, rank 3, cc=timely' "$head" \
+		"0,start,5,,,,,$path,1e9,0,1000,7" '# QP 5 sends to 10.0.0.2 (process 7)' \
+		10,ack,5,20,4096,8192,2e8,,5e8,65536,1010,7 20,ack,5,20,4096,0,,,5e8,65536,1020,7 \
+		30,cnp,5,,,,,,4e8,65536,1030,7 40,loss,5,,,,,,inf,65536,1040,7 > a.csv
+	sed 's/host n1/host n2/; s/1e9,0,1000/2e9,0,2000/' a.csv > b.csv # another process 7
+	: > empty.csv
+	run2 $ccshim plot --output a.json a.csv b.csv
+	[ "$status" -eq 0 ] && [ -z "$output$errors" ]
+	is_trace_event_format a.json
+	events a.json '"M"' | jq -r '"\(.pid) \(.tid) \(.args.name)"' > names
+	diff names - <<- 'END'
+		7 5 one_two rank 3 on n1
+		7 5 QP 5 to 10.0.0.2
+		4194311 5 one_two rank 3 on n2
+		4194311 5 QP 5 to 10.0.0.2
+	END
+	# Values that stay are not repeated, an infinite rate is none.
+	events a.json '"C"' | jq -r 'select(.pid == 7) | "\(.ts) \(.name[17:]) \(.args | to_entries[] | "\(.value) \(.key)")"' |
+		sort > values
+	diff - values <<- 'END'
+		1000 rate 1000000000 bit/s
+		1010 RTT 20 us
+		1010 advice 200000000 bit/s
+		1010 in flight 8192 bytes
+		1010 rate 500000000 bit/s
+		1010 window 65536 bytes
+		1020 in flight 0 bytes
+		1030 CNPs 1 CNPs
+		1030 rate 400000000 bit/s
+	END
+	[ "$(events a.json '"i"' | jq -r 'select(.pid == 7) | "\(.ts) \(.name)"' | paste -sd ';')" = "1000 start;1030 cnp;1040 loss" ]
+	# Without a description, and more flows than a picture has.
+	trace 40 3 | tail -n +2 > many.csv
+	run2 $ccshim plot --output many.json many.csv
+	[ "$status" -eq 0 ] && [ -z "$errors" ]
+	is_trace_event_format many.json
+	[ "$(events many.json thread_name | wc -l)" -eq 40 ]
+	[ "$(events many.json process_name | jq -r .args.name)" = many.csv ]
+	head -c -5 many.csv > cut.csv
+	run2 $ccshim plot --output many.json cut.csv
+	[ "$status" -eq 0 ]
+	said "cut.csv ends in the middle of a line"
+	is_trace_event_format many.json
+	cp many.json before.json
+	echo 1,2 >> many.csv
+	for wrong in empty.csv many.csv; do
+		run2 $ccshim plot --output many.json "$wrong"
+		failed
+		cmp many.json before.json
+	done
+	trace 40 30 > many.csv
+	run2 bash -c 'trap "" XFSZ; ulimit -f 8; exec "$@"' - "$ccshim" plot --output many.json many.csv
+	failed
+	said "many.json: "
+	cmp many.json before.json
+	only a.csv a.json b.csv before.json cut.csv empty.csv many.csv many.json names stderr values
+	run2 $ccshim plot --output no/such.json a.csv
+	failed
+	said "no/such.json: No such file"
+}
+
+@test "a recording is exported too" {
+	for t in 1 2; do
+		echo "{\"time\":$t,\"interval_s\":1,\"processes\":[{\"pid\":9,\"program\":\"x\",\"qps\":[{\"lqpn\":7,
+			\"rate_bps\":${t}e9,\"bytes\":5,\"rtt_us\":{\"p50\":3,\"p99\":4}}]}]}" | paste -sd ''
+	done > stat.jsonl
+	run2 $ccshim plot --output s.json stat.jsonl
+	[ "$status" -eq 0 ] && [ -z "$errors" ]
+	is_trace_event_format s.json
+	[ "$(events s.json '"C"' | jq -r '"\(.pid) \(.ts) \(.name) \(.args[])"' | paste -sd ';')" = \
+		"9 1000000 QP 7 rate 1000000000;9 1000000 QP 7 RTT 3;9 2000000 QP 7 rate 2000000000" ]
+}
+
+@test "results of ccbench are drawn: goodput and queue of each run" {
+	echo '{"scenario": "x", "runs": [
+		{"cc": "none", "flows": [{"rate_bps": [1e6, 2e6]}, {"rate_bps": [1e6, null, 5e6]}], "bin_s": 0.5,
+		 "queue_series_bytes": [100, 200, 300]},
+		{"cc": "copa:x=1", "flows": [{"rate_bps": [4e6]}], "bin_s": 0.5, "queue_series_bytes": []}]}' > bench.json
+	for form in --tab -c; do
+		jq $form . bench.json > b.json
+		run2 $ccshim plot --dry-run b.json
+		[ "$status" -eq 0 ] && [ -z "$errors" ]
+		printed "none"
+		printed "copa:x=1"
+		[[ $output != *"QP 0"* ]]
+		[ "$(points F0W0 | paste -sd ';')" = "0.5 2000000;1 2000000;1.5 5000000" ]
+		[ "$(points F0W3 | paste -sd ';')" = "0.5 100;1 200;1.5 300" ]
+		[ "$(points F1W0)" = "0.5 4000000" ]
+	done
+	echo '{"runs": [{"cc": "old", "goodput_bps": 5}]}' > old.json
+	run2 $ccshim plot --dry-run old.json
+	failed
+	said "no values of that kind"
+	echo '{"runs": []}' > none.json
+	run2 $ccshim plot --dry-run none.json
+	failed
+	said "there are no events to draw"
+	echo '{"runs": [{"cc": ' > cut.json
+	run2 $ccshim plot --dry-run cut.json
+	failed
+	said "cut.json: not a result of ccbench, near character"
+	run2 $ccshim plot --dry-run b.json cut.json
+	failed
+	trace 1 3 > t.csv
+	run2 $ccshim plot --dry-run b.json t.csv
+	failed
+	said "have no common time line"
+}
+
+@test "queue pairs of several processes with one number are separate flows" {
+	{ trace 1 3; trace 1 3 | sed 's/process 1/process 2/'; } > t.csv
+	run2 $ccshim plot --dry-run t.csv
+	[ "$status" -eq 0 ] && [ -z "$errors" ]
+	printed "a test[1] QP 1"
+	printed "a test[2] QP 1"
 }
 
 @test "the picture never replaces a trace" {

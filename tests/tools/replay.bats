@@ -55,6 +55,12 @@ same() {
 	said "--line-rate needs --base-rtt"
 	refused $ccshim replay -a timely --qp 1x x
 	said "--qp: '1x'"
+	refused $ccshim replay -a timely --pid 0 x
+	said "--pid: '0'"
+	refused $ccshim replay --table
+	said "--table is followed by files"
+	refused $ccshim replay --table -a timely x
+	said "without other options"
 	refused $ccshim replay -a timely --line-rate fast x
 	said "line_rate: 'fast' is not a rate"
 }
@@ -292,6 +298,97 @@ same() {
 	fault "t.csv:2: column qp: " "the header has no such column"
 }
 
+# The first lines of the trace of process $1, rank $2.
+header=t_us,event,qp,rtt_us,bytes,ack_seq,snd_nxt,inflight,path,flows,hops,covers_us,advised_bps,nic_wait_us
+header+=,set,rate_bps,window_bytes,clock_us,pid
+described() {
+	echo "# ccshim 0.1.0: prog$1, process $1, host node$2, job 7, rank $2, cc=timely"
+	[ -z "${3-$header}" ] || echo "${3-$header}"
+}
+
+# acks PROCESS TIME...: rows of QP 5.
+acks() {
+	local t
+	for t in "${@:2}"; do
+		echo "$t,ack,5,20,4096,,,8192,0,0,,,,,,1e9,65536,$((7000000 + t)),$1"
+	done
+}
+
+# table COLUMN...: of the table on standard input; every row has all columns, and a column has one type.
+table() {
+	/usr/bin/python3 -c '
+import csv, sys
+rows = list(csv.DictReader(sys.stdin))
+numbers = set("t_us qp rtt_us bytes inflight rate_bps window_bytes clock_us pid rank".split())
+for row in rows:
+    assert None not in row and None not in row.values(), row
+    for name in numbers:
+        row[name] == "" or float(row[name])
+for row in rows:
+    print(*(row[name] for name in sys.argv[1:]))' "$@"
+}
+
+@test "--table makes one table of the traces of two and four processes" {
+	{ described 11 0; acks 11 10 20; } > a.csv
+	{ described 12 1; acks 12 10; } > b.csv
+	run2 $ccshim replay --table a.csv b.csv
+	[ "$status" -eq 0 ] && [ -z "$errors" ]
+	[ "$(table t_us pid program host rank <<< "$output")" = "10 11 prog11 node0 0
+20 11 prog11 node0 0
+10 12 prog12 node1 1" ]
+	# Four that wrote one file: their rows are mixed, and one, of another version, had its own header.
+	old=${header%,pid}
+	{ described 1 0; described 2 0 ""; described 3 1 ""; acks 3 10; acks 1 10; acks 2 30; acks 3 40
+		described 4 1 "$old"; acks 4 50 | cut -d, -f-18; described 3 1; acks 3 60; } > four.csv
+	run2 $ccshim replay --table four.csv a.csv
+	[ "$status" -eq 0 ] && [ -z "$errors" ]
+	[ "$(table pid program t_us <<< "$output" | paste -sd ';')" = \
+		"3 prog3 10;1 prog1 10;2 prog2 30;3 prog3 40;4 prog4 50;3 prog3 60;11 prog11 10;11 prog11 20" ]
+	# The table is a trace.
+	echo "$output" > table.csv
+	run2 $ccshim replay --table table.csv
+	[ "$output" = "$(cat table.csv)" ]
+}
+
+@test "--table with cut, empty, foreign and damaged files" {
+	{ described 11 0; acks 11 10 20; } > a.csv
+	{ described 12 0; acks 12 10 20 | head -c -5; } > cut.csv
+	: > empty.csv
+	printf '%s\n' t_ns,event,rtt_ns,weather 1500,ack,20500,fine > foreign.csv
+	run2 $ccshim replay --table empty.csv cut.csv foreign.csv a.csv
+	[ "$status" -eq 0 ]
+	said "empty.csv: the file is empty, without a header"
+	said "cut.csv ends in the middle of a line"
+	said "foreign.csv:1: column 'weather' is unknown to this version and left out"
+	[ "$(table t_us rtt_us pid program <<< "$output")" = "10 20 12 prog12
+1.5 20.5  
+10 20 11 prog11
+20 20 11 prog11" ]
+	echo 30,nonsense >> a.csv
+	run2 $ccshim replay --table a.csv cut.csv
+	[ "$status" -eq 1 ]
+	said "a.csv:5: column rtt_us: the line has 2 fields" || said "a.csv:5: column qp: the line has 2 fields"
+	[ "$(table pid <<< "$output" | paste -sd ' ')" = "11 11 12" ]
+	run2 $ccshim replay --table empty.csv
+	[ "$status" -eq 1 ]
+	said "there are no events"
+	[ "$(wc -l <<< "$output")" -eq 1 ]
+	printf '%s\n' "# ccshim 1: a\"b,#c, process 5, host h, cc=x" "$header" "$(acks 5 10)" > odd.csv
+	run2 $ccshim replay --table odd.csv
+	[ "$(table program <<< "$output")" = "a_b__c" ]
+}
+
+@test "queue pairs of several processes with one number are told apart" {
+	{ described 1 0; described 2 0 ""; acks 1 10; acks 2 5; acks 1 20; } > t.csv
+	run2 $ccshim replay -a timely "${path[@]}" t.csv
+	fault "t.csv:5: column pid: " "the trace contains QP 5 of processes 1 and 2: choose one with --pid"
+	run2 $ccshim replay -a timely "${path[@]}" --pid 1 t.csv
+	[ "$status" -eq 0 ] && [ "$(wc -l <<< "$output")" -eq 3 ]
+	run2 $ccshim replay -a timely "${path[@]}" --pid 9 t.csv
+	[ "$status" -eq 1 ]
+	said "t.csv: there is no row of process 9"
+}
+
 @test "set and start apply the recorded rate and path" {
 	local start='line_rate=1e10;base_rtt=20;rtt_jitter=0;segment=16384;flows=2'
 	printf '%s\n' t_us,event,rtt_us,set "0,start,,$start" "5,ack,20," "6,set,,rate=2e9" \
@@ -370,7 +467,7 @@ replay_without_path() {
 			}
 			print }' good.csv > bad.csv
 		status=0
-		timeout 60 $ccshim replay -a timely "${path[@]}" bad.csv > out 2> err || status=$?
+		$ccshim replay -a timely "${path[@]}" bad.csv > out 2> err || status=$?
 		[ "$status" -le 1 ] || { echo "seed $((seed + i)): status $status"; cat err; return 1; }
 		[ "$status" -eq 0 ] || grep -q '^ccshim replay: bad.csv' err
 		! grep -q nan out

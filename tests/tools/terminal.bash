@@ -6,7 +6,7 @@
 # interrupted TEXT PROGRAM [ARG...]: Ctrl-C on a terminal once TEXT is shown; what was drawn is in the
 # file screen, in the current directory.
 interrupted() {
-	local i text=$1
+	local text=$1
 	shift
 	command -v script > /dev/null || skip "no script"
 	printf 'stty cols 80; exec ' > on_terminal
@@ -16,8 +16,7 @@ interrupted() {
 	# A background job ignores SIGINT unless its disposition is reset.
 	env --default-signal=INT script -qefc 'sh on_terminal' /dev/null < keys > screen 2>&1 3>&- &
 	exec 9> keys
-	for ((i = 0; i < 1200; i++)); do
-		if grep -qF "$text" screen || ! kill -0 $!; then break; fi
+	until grep -qF "$text" screen || ! kill -0 $!; do
 		sleep 0.1
 	done
 	! kill -0 $! || printf '\003' >&9

@@ -18,7 +18,7 @@ on_terminal() {
 		echo ". $(printf %q "$top_srcdir/ci/setup.sh")"
 		cat
 	} > script.bash
-	script -qec "bash script.bash" /dev/null < /dev/null > typescript
+	script -qefc "bash script.bash" /dev/null < /dev/null > typescript
 	tr '\r' '\n' < typescript | sed 's/\x1b\[K//g' > drawn
 }
 
@@ -34,13 +34,13 @@ on_terminal() {
 
 @test "a line that is redrawn is shorter than the terminal is wide" {
 	on_terminal 60 <<'SH'
-run_step "a title of some length" sh -c 'printf "%0200d\n" 5; sleep 1'
+run_step "a title of some length" sh -c 'printf "%0200d\n" 5; until grep -q "$(printf "\033")" typescript; do sleep 0.1; done'
 finish_line "ok, $(clock "$seconds")"
 SH
 	grep -q '^\[ 1/12\] .*a title of some' drawn
 	grep -v ok, drawn | fits 59
 	on_terminal 100 <<'SH'
-run_step "a title" sh -c 'printf "%0200d\n" 5; sleep 1'
+run_step "a title" sh -c 'printf "%0200d\n" 5; until grep -q 0000000000000000000000000 typescript; do sleep 0.1; done'
 SH
 	fits 99 < drawn
 	grep -q 0000000000000000000000000 drawn

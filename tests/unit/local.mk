@@ -71,6 +71,7 @@ unit_programs = \
 	tests/unit/test_handshake_model \
 	tests/unit/test_headroom \
 	tests/unit/test_hist \
+	tests/unit/test_impaired_qp \
 	tests/unit/test_hpcc \
 	tests/unit/test_hpcc_agents \
 	tests/unit/test_hpcc_records \
@@ -96,6 +97,7 @@ unit_programs = \
 	tests/unit/test_send_queue \
 	tests/unit/test_serve \
 	tests/unit/test_set_all \
+	tests/unit/test_cap \
 	tests/unit/test_shares \
 	tests/unit/test_shm_path \
 	tests/unit/test_signal_wire \

@@ -95,7 +95,7 @@ static void set_tenants(unsigned n, const double *weight)
 {
 	ntenants = n;
 	for (unsigned i = 0; i < n; i++) {
-		tenants[i] = (struct ccs_agent_tenant){ .identity = 100 + i, .weight = weight[i] };
+		tenants[i] = (struct ccs_agent_tenant){ .identity = 100 + i, .terms.weight = weight[i] };
 		snprintf(tenants[i].name, sizeof(tenants[i].name), "t%u", i);
 		of[i] = (int)i;
 	}
@@ -366,7 +366,7 @@ static void the_lowest_weight_of_a_tenant_counts(void **state)
 
 static int set_weight(struct bench *b, const char *name, double weight)
 {
-	struct ccs_ipc_tenant m = { .type = CCS_IPC_TENANT, .weight = weight };
+	struct ccs_ipc_tenant m = { .type = CCS_IPC_TENANT, .set = CCS_TERM_WEIGHT, .weight = weight };
 
 	snprintf(m.name, sizeof(m.name), "%s", name);
 	return rig_request(b->r, b->p[0].c.fd, &m, sizeof(m));
@@ -395,6 +395,168 @@ static void a_weight_changes_while_flows_send(void **state)
 	run(&b, 20);
 	run(&b, 200);
 	assert_shares(&b, 2, after, 0.03);
+	end(&b);
+}
+
+/* -- guarantees, background and caps -------------------------------------------------------- */
+
+static int set_terms(struct bench *b, const char *name, unsigned set, struct ccs_terms t)
+{
+	struct ccs_ipc_tenant m = { .type = CCS_IPC_TENANT, .set = set, .weight = t.weight, .cap = t.cap,
+				    .guarantee = t.guarantee, .floor = t.floor };
+
+	snprintf(m.name, sizeof(m.name), "%s", name);
+	return rig_request(b->r, b->p[0].c.fd, &m, sizeof(m));
+}
+
+/* Two tenants of weight 1 and .01, the latter with a guarantee of a fifth of the port or background. */
+static void run_terms(struct bench *b, void **state, bool key, struct ccs_terms terms)
+{
+	set_tenants(2, (const double[]){ 1, .01 });
+	tenants[1].terms = terms;
+	begin(b, state, key);
+	add_process(b, 63);
+	add_process(b, 1);
+	run(b, 300);
+	run(b, 200);
+}
+
+static void a_guarantee_is_in_force_with_the_key_only(void **state)
+{
+	static const double with[] = { .98 - .2, .2 }, without[] = { 1, .01 };
+	struct bench b;
+
+	run_terms(&b, state, true, (struct ccs_terms){ .weight = .01, .guarantee = .2 * (double)GBIT });
+	assert_shares(&b, 2, with, 0.03);
+	end(&b);
+	rig_teardown(state);
+	rig_setup(state);
+	run_terms(&b, state, false, (struct ccs_terms){ .weight = .01, .guarantee = .2 * (double)GBIT });
+	assert_shares(&b, 2, without, 0.1); /* its host's tenants divide its host's share */
+	end(&b);
+}
+
+static void background_has_its_floor_beside_others(void **state)
+{
+	static const double floor[] = { .95, .05 };
+	struct bench b;
+
+	run_terms(&b, state, true, (struct ccs_terms){ .weight = 1, .floor = .05 });
+	assert_shares(&b, 2, floor, 0.1);
+	end(&b);
+}
+
+/* A guarantee or class that a host without the key states has no effect on others. */
+static void without_a_key_other_hosts_are_foreground_of_weight_1(void **state)
+{
+	struct ccs_ends ends;
+	struct ccs_port *port;
+	struct bench b;
+
+	for (unsigned key = 0; key < 2; key++) {
+		struct ccs_wire_message m = {
+			.header = { .type = CCS_WIRE_HELLO, .incarnation = 5, .sequence = 1, .tenants = 2 },
+			.hello = { .lease_ms = 3000, .requested = CCS_PEER_ADVICE, .period_us = 1000,
+				   .flows = 2, .segment = 4096 },
+			.tenant = { { .tenant = 7, .weight = 1, .flows = 1, .guarantee = 900 },
+				    { .tenant = 8, .weight = 1, .flows = 1, .floor = 100 } },
+		};
+
+		set_tenants(1, (const double[]){ 1 });
+		begin(&b, state, key);
+		add_process(&b, 4);
+		run(&b, 10);
+		ends = b.r->agent[NP]->peers.peer[0].ends;
+		ccs_address_parse(OTHER, &ends.remote);
+		m.header.echo = ccs_agent_incarnation(b.r->agent[NP], &ends);
+		rig_forge_message(b.r, OTHER, NP, &m);
+		port = &b.r->agent[NP]->port[0];
+		ccs_port_share(b.r->agent[NP], port);
+		assert_int_equal(port->shares.n, 3);
+		for (unsigned i = 0; i < 3; i++) {
+			assert_true(key || !(port->shares.share[i].guarantee > 0));
+			assert_true(key || !(port->shares.share[i].floor > 0));
+		}
+		assert_int_equal(port->shares.claimed > 0, key);
+		end(&b);
+		rig_teardown(state);
+		rig_setup(state);
+	}
+}
+
+static double limits(const struct bench *b, unsigned process)
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i < b->p[process].flows; i++)
+		sum += (double)atomic_load(&b->p[process].c.shm->slot[i].limit);
+	return sum;
+}
+
+static void processes_of_a_tenant_share_its_cap(void **state)
+{
+	struct bench b;
+
+	set_tenants(2, (const double[]){ 1, 1 });
+	tenants[0].terms.cap = 2e8;
+	begin(&b, state, true);
+	memcpy(of, (int[]){ 0, 0, 0, 1 }, sizeof(of));
+	add_process(&b, 8);
+	add_process(&b, 4);
+	add_process(&b, 20);
+	add_process(&b, 2);
+	assert_true(limits(&b, 0) > 0);
+	run(&b, 50);
+	assert_float_equal((limits(&b, 0) + limits(&b, 1) + limits(&b, 2)) / 2e8, 1, 1e-6);
+	assert_true(limits(&b, 1) > 0);
+	assert_float_equal(limits(&b, 3), 0, 0);
+	/* a lower cap applies at once, none removes the limits, and the tenant without one gets one */
+	assert_int_equal(set_terms(&b, "t0", CCS_TERM_CAP, (struct ccs_terms){ .cap = 1e8 }), 0);
+	run(&b, 2);
+	assert_float_equal((limits(&b, 0) + limits(&b, 1) + limits(&b, 2)) / 1e8, 1, 1e-6);
+	assert_int_equal(set_terms(&b, "t0", CCS_TERM_CAP, (struct ccs_terms){ .cap = 0 }), 0);
+	assert_int_equal(set_terms(&b, "t1", CCS_TERM_CAP, (struct ccs_terms){ .cap = 3e8 }), 0);
+	run(&b, 5);
+	assert_float_equal(limits(&b, 0) + limits(&b, 1) + limits(&b, 2), 0, 0);
+	assert_float_equal(limits(&b, 3) / 3e8, 1, 1e-6);
+	/* a tenant that is no longer configured leaves no limit */
+	ntenants = 0;
+	ccs_agent_reload(b.r->agent[RP]);
+	run(&b, 5);
+	assert_float_equal(limits(&b, 3), 0, 0);
+	end(&b);
+}
+
+static void users_may_lower_the_cap_and_class_of_their_tenant_only(void **state)
+{
+	const struct ccs_terms low = { .cap = 1e8 }, high = { .cap = 4e8 }, none = { 0 };
+	struct bench b;
+
+	set_tenants(2, (const double[]){ 1, 1 });
+	tenants[0].terms.cap = 2e8;
+	tenants[0].users_may_lower = true;
+	begin(&b, state, true);
+	memcpy(of, (int[]){ 0, 0, 0, 0 }, sizeof(of));
+	add_process(&b, 2);
+	rig_set_standing(b.r, RP, CCS_STANDING_USER);
+	assert_int_equal(set_terms(&b, "t0", CCS_TERM_CAP, high), EPERM);
+	assert_int_equal(set_terms(&b, "t0", CCS_TERM_CAP, none), EPERM);
+	assert_int_equal(set_terms(&b, "t0", CCS_TERM_CAP, (struct ccs_terms){ .cap = NAN }), EPERM);
+	assert_int_equal(set_terms(&b, "t0", CCS_TERM_WEIGHT, (struct ccs_terms){ .weight = .5 }), EPERM);
+	assert_int_equal(set_terms(&b, "t0", CCS_TERM_GUARANTEE, none), EPERM);
+	assert_int_equal(set_terms(&b, "t0", CCS_TERM_FOREGROUND, none), EPERM);
+	assert_int_equal(set_terms(&b, "t1", CCS_TERM_CAP, low), EPERM);
+	assert_int_equal(set_terms(&b, "t9", CCS_TERM_CAP, low), EPERM);
+	assert_int_equal(set_terms(&b, "t0", CCS_TERM_CAP | CCS_TERM_BACKGROUND, low), 0);
+	assert_int_equal(set_terms(&b, "t0", CCS_TERM_CAP, (struct ccs_terms){ .cap = 2e8 }), EPERM);
+	b.r->agent[RP]->flows.tenant[0].users_may_lower = false; /* cgroup and app: several users' */
+	assert_int_equal(set_terms(&b, "t0", CCS_TERM_CAP, (struct ccs_terms){ .cap = 5e7 }), EPERM);
+	rig_set_standing(b.r, RP, CCS_STANDING_ADMIN);
+	assert_int_equal(set_terms(&b, "t0", CCS_TERM_GUARANTEE, low), 0);
+	assert_int_equal(set_terms(&b, "t0", CCS_TERM_GUARANTEE, (struct ccs_terms){ .guarantee = 2e8 }), EINVAL);
+	b.r->agent[RP]->config.guarantees = 9e8;
+	assert_int_equal(set_terms(&b, "t1", CCS_TERM_GUARANTEE, (struct ccs_terms){ .guarantee = 9.1e8 }), ERANGE);
+	assert_int_equal(set_terms(&b, "t1", CCS_TERM_GUARANTEE, (struct ccs_terms){ .guarantee = 8e8 }), 0);
 	end(&b);
 }
 
@@ -456,6 +618,11 @@ int main(void)
 		TEST(with_a_key_weights_count_but_not_flows_that_do_not_send),
 		TEST(the_lowest_weight_of_a_tenant_counts),
 		TEST(a_weight_changes_while_flows_send),
+		TEST(a_guarantee_is_in_force_with_the_key_only),
+		TEST(background_has_its_floor_beside_others),
+		TEST(without_a_key_other_hosts_are_foreground_of_weight_1),
+		TEST(processes_of_a_tenant_share_its_cap),
+		TEST(users_may_lower_the_cap_and_class_of_their_tenant_only),
 		TEST(users_see_no_names_of_others_tenants),
 		TEST(a_reload_finds_the_tenants_again),
 	};

@@ -433,6 +433,39 @@ static void a_slow_flow_of_a_fast_link_splits_into_shorter_segments(void **state
 	ccs_flow_destroy(&f);
 }
 
+static void raise_rate(struct ccs_cc *cc, double now_us)
+{
+	(void)now_us;
+	cc->out.rate = 100e9;
+	cc->out.timer_us = INFINITY;
+}
+
+/* A timer that makes segments longer is due when the WR leaves. */
+static void no_segment_is_longer_than_the_rest_of_its_wr(void **state)
+{
+	struct ccs_flow f;
+	struct ccs_cc_ops advised = spy;
+	struct ccs_flow_config conf = flow_config(0);
+	const struct ccs_seg *seg;
+	uint64_t n;
+
+	advised.needs = CCS_NEEDS_ADVICE;
+	advised.on_timer = raise_rate;
+	conf.line_rate = 100e9;
+	spy_rate = 100e9;
+	open_started(&f, &conf);
+	f.cc.ops = &advised;
+	assert_int_equal(split_len_at(&f, 300e6), 16384);
+	f.cc.out.timer_us = 1500;
+	ccs_flow_accept(&f, 20000, CCS_WR_SIGNALED | CCS_WR_SPLIT);
+	seg = flow_next(&f, 2000000, &n);
+	assert_int_equal(f.segments.split_len, 65536);
+	assert_non_null(seg);
+	assert_int_equal(seg->len, 20000);
+	assert_true(seg->last);
+	ccs_flow_destroy(&f);
+}
+
 /* Their shares are in segments. */
 static void a_single_loss_shortens_no_segments_of_a_window_by_rtts(void **state)
 {
@@ -488,6 +521,7 @@ int main(void)
 		cmocka_unit_test(a_slow_flow_with_losses_has_shorter_segments),
 		cmocka_unit_test(a_shallow_queue_gets_a_budget_until_a_wr_must_be_timed),
 		cmocka_unit_test(a_slow_flow_of_a_fast_link_splits_into_shorter_segments),
+		cmocka_unit_test(no_segment_is_longer_than_the_rest_of_its_wr),
 		cmocka_unit_test(a_single_loss_shortens_no_segments_of_a_window_by_rtts),
 		cmocka_unit_test(a_pause_that_is_shorter_than_the_timeout_is_no_loss),
 		cmocka_unit_test(a_timeout_of_few_ticks_may_be_half_as_long),

@@ -10,10 +10,11 @@
 
 #define C 1e9
 #define TAU_US 200
+#define SHARE(id, w, n) { .tenant = (id), .weight = (w), .flows = (n) }
 
 static void statements_about_a_tenant_are_merged(void **state)
 {
-	struct ccs_tenant_share s[] = { { 9, 4, 3 }, { 2, 1, 5 }, { 9, 3, 1 }, { 1, 8, 2 }, { 9, 5, 6 } };
+	struct ccs_tenant_share s[] = { SHARE(9, 4, 3), SHARE(2, 1, 5), SHARE(9, 3, 1), SHARE(1, 8, 2), SHARE(9, 5, 6) };
 	const unsigned n = ccs_shares_merge(s, 5);
 
 	assert_int_equal(n, 3);
@@ -28,7 +29,7 @@ static void statements_about_a_tenant_are_merged(void **state)
 
 static void the_smallest_factor_is_1(void **state)
 {
-	struct ccs_tenant_share s[] = { { 1, 1, 1 }, { 2, 2, 16 }, { 3, 4, 64 } };
+	struct ccs_tenant_share s[] = { SHARE(1, 1, 1), SHARE(2, 2, 16), SHARE(3, 4, 64) };
 	const double unit = ccs_shares_unit(s, 3);
 
 	assert_float_equal(ccs_shares_factor(s, 3, unit, 3), 1, 1e-9);
@@ -43,6 +44,119 @@ static void without_tenants_all_flows_are_equal(void **state)
 	assert_float_equal(ccs_shares_unit(NULL, 0), 1, 0);
 	assert_float_equal(ccs_shares_units(NULL, 0), 0, 0);
 	assert_float_equal(ccs_shares_factor(NULL, 0, 1, 7), 1, 0);
+}
+
+/* -- guarantees and background ------------------------------------------------------------ */
+
+#define C10 10e9
+
+/* The share of a tenant of the list. */
+static double part(const struct ccs_tenant_share *s, unsigned n, unsigned i)
+{
+	double all = 0;
+
+	for (unsigned k = 0; k < n; k++)
+		all += s[k].weight;
+	return s[i].weight / all;
+}
+
+static void guarantees_come_first_and_the_rest_is_by_weight(void **state)
+{
+	struct ccs_tenant_share s[] = { SHARE(1, 1, 63), SHARE(2, .01, 1), SHARE(3, 2, 5), SHARE(4, 1, 1) };
+
+	s[1].guarantee = 2e9;
+	s[3].guarantee = 1e9; /* it has more by its weight */
+	assert_float_equal(ccs_shares_assign(s, 4, C10), 2 / 9.8, 1e-9);
+	assert_float_equal(part(s, 4, 1), 2 / 9.8, 1e-9);
+	assert_float_equal(part(s, 4, 0), (1 - 2 / 9.8) / 4, 1e-9);
+	assert_float_equal(part(s, 4, 2), (1 - 2 / 9.8) / 2, 1e-9);
+	assert_float_equal(part(s, 4, 3), (1 - 2 / 9.8) / 4, 1e-9);
+	assert_float_equal(s[1].guarantee, 2e9, 0);
+}
+
+/* A guarantee leaves others less, so another tenant may need its guarantee then. */
+static void guarantees_that_others_make_necessary_are_given(void **state)
+{
+	struct ccs_tenant_share s[] = { SHARE(1, 1, 1), SHARE(2, 1, 1), SHARE(3, 1, 1) };
+
+	s[0].guarantee = 7e9;
+	s[1].guarantee = 1.8e9;
+	ccs_shares_assign(s, 3, C10);
+	assert_float_equal(part(s, 3, 0), 7 / 9.8, 1e-9);
+	assert_float_equal(part(s, 3, 1), 1.8 / 9.8, 1e-9);
+	assert_float_equal(part(s, 3, 2), 1 / 9.8, 1e-9);
+}
+
+static void guarantees_above_the_port_are_reduced(void **state)
+{
+	struct ccs_tenant_share s[] = { SHARE(1, 1, 1), SHARE(2, 1, 1), SHARE(3, 1, 9) };
+
+	s[0].guarantee = 30e9;
+	s[1].guarantee = 60e9;
+	ccs_shares_assign(s, 3, C10);
+	assert_float_equal(part(s, 3, 0), 3 / 9.8, 1e-6);
+	assert_float_equal(part(s, 3, 1), 6 / 9.8, 1e-6);
+	assert_true(part(s, 3, 2) > 0.05);
+}
+
+static void background_keeps_its_floor_beside_others_and_has_the_port_alone(void **state)
+{
+	struct ccs_tenant_share s[] = { SHARE(1, 100, 8), SHARE(2, 1, 1) };
+
+	s[0].floor = 0.01;
+	assert_float_equal(ccs_shares_assign(s, 2, C10), 0.99, 1e-9);
+	assert_float_equal(part(s, 2, 0), 0.01, 1e-9);
+	s[0].weight = 3;
+	s[1].floor = 0.01;
+	s[1].weight = 1;
+	assert_float_equal(ccs_shares_assign(s, 2, C10), 0, 0);
+	assert_float_equal(part(s, 2, 0), 0.75, 1e-9);
+}
+
+static void without_guarantees_and_background_weights_stay(void **state)
+{
+	struct ccs_tenant_share s[] = { SHARE(1, 1, 1), SHARE(2, 3, 16) };
+
+	assert_float_equal(ccs_shares_assign(s, 2, C10), 0, 0);
+	assert_float_equal(s[1].weight, 3, 0);
+	assert_float_equal(ccs_shares_assign(s, 0, C10), 0, 0);
+}
+
+static void the_lowest_statement_of_a_tenant_counts(void **state)
+{
+	struct ccs_tenant_share s[] = { SHARE(1, 1, 1), SHARE(1, 3, 16) };
+
+	s[0].guarantee = 5e9;
+	s[1].floor = 0.02;
+	assert_int_equal(ccs_shares_merge(s, 2), 1);
+	assert_float_equal(s[0].guarantee, 0, 0);
+	assert_float_equal(s[0].floor, 0.02, 0);
+}
+
+static void terms_that_contradict_each_other_change_nothing(void **state)
+{
+	static const struct { struct ccs_terms from; unsigned set; } cases[] = {
+		{ { .cap = 1e9 }, CCS_TERM_CAP }, { { .cap = (double)NAN }, CCS_TERM_CAP },
+		{ { .cap = -2e9 }, CCS_TERM_CAP }, { { .cap = INFINITY }, CCS_TERM_CAP },
+		{ { .guarantee = 6e9 }, CCS_TERM_GUARANTEE }, { { .guarantee = NAN }, CCS_TERM_GUARANTEE },
+		{ { .guarantee = 1e5 }, CCS_TERM_GUARANTEE }, { { .weight = NAN }, CCS_TERM_WEIGHT },
+		{ { .weight = 0 }, CCS_TERM_BACKGROUND }, { { .floor = .1 }, CCS_TERM_FLOOR },
+		{ { .floor = .5 }, CCS_TERM_FLOOR | CCS_TERM_BACKGROUND | CCS_TERM_GUARANTEE },
+		{ { .floor = NAN }, CCS_TERM_FLOOR | CCS_TERM_BACKGROUND | CCS_TERM_GUARANTEE },
+	};
+	const struct ccs_terms before = { .weight = 2, .cap = 5e9, .guarantee = 2e9 };
+	struct ccs_terms t = before;
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		assert_non_null(ccs_terms_set(&t, &cases[i].from, cases[i].set));
+		assert_memory_equal(&t, &before, sizeof(t));
+	}
+	assert_null(ccs_terms_set(&t, &(struct ccs_terms){ 0 }, CCS_TERM_GUARANTEE | CCS_TERM_BACKGROUND));
+	assert_float_equal(t.floor, CCS_FLOOR_DEFAULT, 0);
+	assert_null(ccs_terms_set(&t, &(struct ccs_terms){ .floor = .2 }, CCS_TERM_FLOOR));
+	assert_float_equal(t.floor, .2, 0);
+	assert_null(ccs_terms_set(&t, &(struct ccs_terms){ 0 }, CCS_TERM_FOREGROUND | CCS_TERM_CAP));
+	assert_float_equal(t.floor + t.cap, 0, 0);
 }
 
 /* -- the rate -------------------------------------------------------------------------- */
@@ -112,10 +226,10 @@ static double sum(const struct loop *l)
 static void the_port_is_used_for_any_weights(void **state)
 {
 	static const struct ccs_tenant_share cases[][3] = {
-		{ { 1, 1, 1 }, { 2, 2, 16 }, { 3, 4, 64 } },
-		{ { 1, 100, 1 }, { 2, 1, 100 }, { 3, .01, 1 } },
-		{ { 1, .01, 300 }, { 2, .02, 2 }, { 3, .03, 1 } },
-		{ { 1, 1, 1000 }, { 2, 1, 1 }, { 3, 1, 30 } },
+		{ SHARE(1, 1, 1), SHARE(2, 2, 16), SHARE(3, 4, 64) },
+		{ SHARE(1, 100, 1), SHARE(2, 1, 100), SHARE(3, .01, 1) },
+		{ SHARE(1, .01, 300), SHARE(2, .02, 2), SHARE(3, .03, 1) },
+		{ SHARE(1, 1, 1000), SHARE(2, 1, 1), SHARE(3, 1, 30) },
 	};
 
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -129,7 +243,7 @@ static void the_port_is_used_for_any_weights(void **state)
 
 static void a_tenant_that_only_claims_takes_nothing(void **state)
 {
-	static const struct ccs_tenant_share share[] = { { 1, 1, 4 }, { 2, 2, 8 }, { 3, 100, 256 } };
+	static const struct ccs_tenant_share share[] = { SHARE(1, 1, 4), SHARE(2, 2, 8), SHARE(3, 100, 256) };
 	struct loop l = begin(3, share);
 
 	l.silent[2] = true;
@@ -141,7 +255,7 @@ static void a_tenant_that_only_claims_takes_nothing(void **state)
 /* More flows of a tenant change the unit, and no tenant's rate. */
 static void a_change_of_the_unit_changes_no_rate(void **state)
 {
-	static const struct ccs_tenant_share share[] = { { 1, 1, 4 }, { 2, 2, 8 } };
+	static const struct ccs_tenant_share share[] = { SHARE(1, 1, 4), SHARE(2, 2, 8) };
 	struct loop l = begin(2, share);
 	double before;
 
@@ -162,6 +276,13 @@ int main(void)
 		cmocka_unit_test(statements_about_a_tenant_are_merged),
 		cmocka_unit_test(the_smallest_factor_is_1),
 		cmocka_unit_test(without_tenants_all_flows_are_equal),
+		cmocka_unit_test(guarantees_come_first_and_the_rest_is_by_weight),
+		cmocka_unit_test(guarantees_that_others_make_necessary_are_given),
+		cmocka_unit_test(guarantees_above_the_port_are_reduced),
+		cmocka_unit_test(background_keeps_its_floor_beside_others_and_has_the_port_alone),
+		cmocka_unit_test(without_guarantees_and_background_weights_stay),
+		cmocka_unit_test(the_lowest_statement_of_a_tenant_counts),
+		cmocka_unit_test(terms_that_contradict_each_other_change_nothing),
 		cmocka_unit_test(the_port_is_used_for_any_weights),
 		cmocka_unit_test(a_tenant_that_only_claims_takes_nothing),
 		cmocka_unit_test(a_change_of_the_unit_changes_no_rate),

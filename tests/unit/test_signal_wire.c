@@ -303,10 +303,12 @@ static void tenants_follow_the_body(void **state)
 		m.header.tenants = CCS_WIRE_TENANTS;
 		for (unsigned k = 0; k < CCS_WIRE_TENANTS; k++)
 			m.tenant[k] = types[i] == CCS_WIRE_HELLO
-				      ? (struct ccs_wire_tenant){ .tenant = ~0ull - k, .weight = 1 + k, .flows = 7 }
+				      ? (struct ccs_wire_tenant){ .tenant = ~0ull - k, .weight = 1 + k, .flows = 7,
+							    .guarantee = ~0u - k, .floor = 100 * k }
 				      : (struct ccs_wire_tenant){ .tenant = 5 + k, .advised = 10000000000 + k };
 		len = ccs_wire_encode(&m, buf);
-		assert_int_equal(len, plain + CCS_WIRE_TENANTS * CCS_WIRE_TENANT);
+		assert_int_equal(len, plain + CCS_WIRE_TENANTS *
+				      (types[i] == CCS_WIRE_HELLO ? CCS_WIRE_TENANT_HELLO : CCS_WIRE_TENANT));
 		assert_int_equal(ccs_wire_decode(buf, len + CCS_WIRE_TAG, &got), CCS_WIRE_OK);
 		assert_int_equal(got.header.tenants, CCS_WIRE_TENANTS);
 		assert_memory_equal(got.tenant, m.tenant, sizeof(m.tenant));

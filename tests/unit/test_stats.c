@@ -50,6 +50,7 @@ _Static_assert(offsetof(struct ccs_stats_qp, hop) == 448, "1.0");
 _Static_assert(offsetof(struct ccs_stats_header, program) == 104, "1.0");
 _Static_assert(offsetof(struct ccs_stats_header, mailbox) == 1776, "1.0");
 _Static_assert(offsetof(struct ccs_stats_qp, control) == 608, "1.2");
+_Static_assert(offsetof(struct ccs_stats_qp, tenant_cap) == 624, "1.3");
 _Static_assert(offsetof(struct ccs_stats_header, host) == 3848, "1.1");
 _Static_assert(offsetof(struct ccs_stats_header, container) == 3992, "1.1");
 

@@ -46,10 +46,10 @@ static void tenants_are_read_and_other_sections_ignored(void **state)
 	assert_int_equal(t.n, 3);
 	assert_string_equal(t.tenant[0].name, "training");
 	assert_int_equal(t.tenant[0].kind, CCS_TENANT_JOB);
-	assert_float_equal(t.tenant[0].weight, 4, 0);
+	assert_float_equal(t.tenant[0].terms.weight, 4, 0);
 	assert_string_equal(t.tenant[1].pattern, "*kv-pod*");
-	assert_float_equal(t.tenant[1].weight, .25, 0);
-	assert_float_equal(t.tenant[2].weight, 1, 0);
+	assert_float_equal(t.tenant[1].terms.weight, .25, 0);
+	assert_float_equal(t.tenant[2].terms.weight, 1, 0);
 	assert_int_equal(ccs_tenants_read(&t, "/nonexistent/file", keep, NULL), 0);
 	assert_int_equal(t.n, 0);
 }
@@ -57,9 +57,18 @@ static void tenants_are_read_and_other_sections_ignored(void **state)
 static void mistakes_are_reported_with_their_line(void **state)
 {
 	static const struct { const char *text, *wanted; } cases[] = {
-		{ "[tenant a]\nmatch = uid:1\ncap = 80g\n", ":3: cap of a tenant is not supported" },
-		{ "[tenant a]\nmatch = uid:1\nguarantee = 1g\n", ":3: guarantee of a tenant is not" },
-		{ "[tenant a]\nmatch = uid:1\nclass = background\n", ":3: class of a tenant is not" },
+		{ "[tenant a]\nmatch = uid:1\ncap = fast\n", ":3: cap: 'fast' is not a rate of at least 1m" },
+		{ "[tenant a]\nmatch = uid:1\ncap = inf\n", ":3: cap: 'inf' is not" },
+		{ "[tenant a]\nmatch = uid:1\ncap = -1g\n", ":3: cap: '-1g' is not" },
+		{ "[tenant a]\nmatch = uid:1\ncap = 1g\ncap = 2g\n", ":4: cap is set twice" },
+		{ "[tenant a]\nmatch = uid:1\nguarantee = 1k\n", ":3: guarantee: '1k' is not a rate" },
+		{ "[tenant a]\nmatch = uid:1\nclass = backgruond\n", ":3: class: 'backgruond' is not foreground" },
+		{ "[tenant a]\nmatch = uid:1\nclass = background\nclass = foreground\n", ":4: class is set twice" },
+		{ "[tenant a]\nmatch = uid:1\nfloor = 1%\n", ":1: tenant a: a floor needs class = background" },
+		{ "[tenant a]\nmatch = uid:1\nclass = background\nfloor = 1\n", ":4: floor: '1' is not a percentage" },
+		{ "[tenant a]\nmatch = uid:1\nclass = background\nfloor = 21%\n", ":4: floor: '21%' is not" },
+		{ "[tenant a]\nmatch = uid:1\ncap = 1g\nguarantee = 2g\n", ":1: tenant a: the cap is below" },
+		{ "[tenant a]\nmatch = uid:1\nclass = background\nguarantee = 2g\n", ":1: tenant a: class background" },
 		{ "[tenant a]\nmatch = uid:1\nwieght = 2\n", "did you mean 'weight'" },
 		{ "[tenant a]\nmatch = uid:1\nweight = 0\n", ":3: weight: '0' is not a number from 0.01 to 100" },
 		{ "[tenant a]\nmatch = uid:1\nweight = 100.5\n", ":3: weight: '100.5'" },

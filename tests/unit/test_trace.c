@@ -68,11 +68,14 @@ static void read_row(struct read *r, const char *line)
 	unsigned long lost;
 	double t, bytes, rate, window, clock;
 	unsigned qp;
+	char want[64];
+	int pid;
 
+	snprintf(want, sizeof(want), "# QP 1 sends to 10.1.2.3 (process %d)\n", (int)getpid());
 	if (sscanf(line, "# %lu events are lost", &lost) == 1) {
 		r->lost += lost;
 	} else if (strncmp(line, "# QP ", 5) == 0) {
-		assert_string_equal(line, "# QP 1 sends to 10.1.2.3\n");
+		assert_string_equal(line, want);
 		r->comments++;
 	} else if (*line == '#') {
 		r->comments++;
@@ -80,9 +83,10 @@ static void read_row(struct read *r, const char *line)
 		assert_string_equal(line, CCS_TRACE_HEADER);
 		r->heads++;
 	} else {
-		if (sscanf(line, "%lf,send,%u,,%lf,,,,,,,,,,,%lf,%lf,%lf\n", &t, &qp, &bytes,
-			   &rate, &window, &clock) != 6)
+		if (sscanf(line, "%lf,send,%u,,%lf,,,,,,,,,,,%lf,%lf,%lf,%d\n", &t, &qp, &bytes,
+			   &rate, &window, &clock, &pid) != 7)
 			fail_msg("no row: %s", line);
+		assert_int_equal(pid, getpid());
 		assert_in_range(qp, 1, WRITERS);
 		assert_true(t > r->last[qp] && t < EACH);
 		assert_true(bytes == 1000 * qp + (unsigned)t % 7 && rate == 1e9 + t && window == qp);
@@ -120,7 +124,8 @@ static void start_beside_a_writer(const char *file)
 
 static void a_file_that_another_process_writes_to_is_not_truncated(void **state)
 {
-	char file[] = "/tmp/ccshim-test-trace.XXXXXX", text[64] = "";
+	char file[] = "/tmp/ccshim-test-trace.XXXXXX", text[1024] = "";
+	const char *header;
 	const int fd = mkstemp(file);
 
 	assert_int_equal(write(fd, "kept\n", 5), 5);
@@ -130,6 +135,9 @@ static void a_file_that_another_process_writes_to_is_not_truncated(void **state)
 		start_beside_a_writer(file);
 		assert_true(pread(fd, text, sizeof(text) - 1, 0) > 0);
 		assert_memory_equal(text, "kept\n", 5);
+		header = strstr(text, CCS_TRACE_HEADER); /* of the first */
+		assert_non_null(header);
+		assert_null(strstr(header + 1, CCS_TRACE_HEADER));
 	}
 	assert_int_equal(flock(fd, LOCK_UN), 0);
 	start_beside_a_writer(file);
@@ -228,14 +236,14 @@ static void rows_have_a_maximum_length(void **state)
 	for (unsigned i = 0; i < CCS_CC_MAX_HOPS; i++)
 		event.hop[i] = (struct ccs_cc_hop){ UINT64_MAX, UINT64_MAX, UINT64_MAX,
 						   1.2345678901234567e-300 };
-	len = ccs_trace_row(row, UINT32_MAX, &ops, &event);
+	len = ccs_trace_row(row, INT32_MAX, UINT32_MAX, &ops, &event);
 	assert_true(len < CCS_TRACE_ROW_MAX && row[len - 1] == '\n' && row[0] == '1');
 	memset(name, 'n', sizeof(name));
 	name[sizeof(name) - 1] = '\0';
 	ops.name = name;
 	event.kind = CCS_CC_EVENT_START;
 	memset(row, 0x5a, sizeof(row));
-	len = ccs_trace_row(row, 1, &ops, &event);
+	len = ccs_trace_row(row, 7, 1, &ops, &event);
 	assert_true(len < CCS_TRACE_ROW_MAX && row[len - 1] == '\n' && row[0] == '#');
 	for (size_t i = CCS_TRACE_ROW_MAX; i < sizeof(row); i++)
 		assert_int_equal(row[i], 0x5a);
@@ -247,10 +255,10 @@ static void nan_is_not_written(void **state)
 {
 	const struct ccs_cc_event event = { .kind = CCS_CC_EVENT_TICK, .out = { .rate = NAN, .window = -1 } };
 	char row[CCS_TRACE_ROW_MAX];
-	const size_t len = ccs_trace_row(row, 5, &ccs_cc_none, &event);
+	const size_t len = ccs_trace_row(row, 7, 5, &ccs_cc_none, &event);
 
 	row[len] = '\0';
-	assert_string_equal(row, "0,tick,5,,,,,,,,,,,,,,,0.000\n");
+	assert_string_equal(row, "0,tick,5,,,,,,,,,,,,,,,0.000,7\n");
 }
 
 int main(void)

@@ -40,12 +40,10 @@ serve() {
 		fixed=("$gid" 1 -p "$port")
 		side server "$@" "${fixed[@]}" -d fake0 &
 		server=$!
-		for ((i = 0; i < 3000; i++)); do
+		while kill -0 "$server" 2>/dev/null; do
 			! listens "$port" || return 0
-			kill -0 "$server" 2>/dev/null || break
 			sleep 0.02
 		done
-		kill -KILL "$server" || true
 	done
 	cat server.err
 	return 1
@@ -56,7 +54,7 @@ pair() {
 	rm -f {client,server}.*
 	serve "$@"
 	status=0 served=0
-	side client "$1" timeout 400 "${@:2}" "${fixed[@]}" -d fake1 127.0.0.1 &
+	side client "$1" "${@:2}" "${fixed[@]}" -d fake1 127.0.0.1 &
 	wait $! || status=$?
 	[[ $status -eq 0 ]] || kill -KILL "$server" || true # it may wait for a client for ever
 	wait "$server" || served=$?
@@ -173,7 +171,7 @@ n=104 # more than one of perftest's rounds of 100
 			rm -f {client,server}.*
 			serve $mode ibv_rc_pingpong -n 100
 			status=0 served=-
-			FAKERDMA_FAULT=$fault side client $mode timeout 400 ibv_rc_pingpong -n 100 \
+			FAKERDMA_FAULT=$fault side client $mode ibv_rc_pingpong -n 100 \
 				"${fixed[@]}" -d fake1 127.0.0.1 &
 			wait $! || status=$?
 			[[ $status -eq 0 ]] || kill -KILL "$server" || true
@@ -201,7 +199,7 @@ n=104 # more than one of perftest's rounds of 100
 	for mode in bare off observe enforce; do
 		rm -f {client,server}.*
 		serve $mode ib_write_bw -s 4096 -n 100000000
-		side client $mode timeout 400 ib_write_bw -s 4096 -n 100000000 "${fixed[@]}" \
+		side client $mode ib_write_bw -s 4096 -n 100000000 "${fixed[@]}" \
 			-d fake1 127.0.0.1 &
 		client=$!
 		sleep 0.5 # whatever it does by then, it ends
@@ -209,6 +207,6 @@ n=104 # more than one of perftest's rounds of 100
 		status=0
 		wait $client || status=$?
 		served=killed
-		[[ $status -ne 0 && $status -ne 124 ]] || told $mode
+		[[ $status -ne 0 ]] || told $mode
 	done
 }

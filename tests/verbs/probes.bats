@@ -52,9 +52,8 @@ trace() {
 	[ "$EUID" -eq 0 ] && command -v bpftrace > /dev/null || skip "no bpftrace, or not root"
 	bpftrace -f json -o out "$scripts/$1" "$lib" > said 2>&1 3>&- &
 	tracer=$!
-	for ((i = 0; i < 600; i++)); do
+	while kill -0 "$tracer" 2> /dev/null; do
 		! grep -q Tracing out 2> /dev/null || return 0
-		kill -0 "$tracer" 2> /dev/null || break
 		sleep 0.1
 	done
 	cat said

@@ -2,6 +2,8 @@
 /* The test rig: processes with the shim preloaded, and two connected QPs; see rig.h. */
 #include "rig.h"
 
+#include <dirent.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -340,6 +342,44 @@ bool rig_keep_waiting(unsigned *spins)
 	if (++*spins > 100)
 		nanosleep(&nap, NULL);
 	return *spins < 100000;
+}
+
+static char thread_state(const char *tid)
+{
+	char path[300], line[512] = "";
+	const char *state;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%s/stat", tid);
+	file = fopen(path, "r");
+	if (!file)
+		return 'X';
+	state = fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
+	fclose(file);
+	return state ? state[2] : 'X';
+}
+
+static bool others_sleep(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	const pid_t self = (pid_t)syscall(SYS_gettid);
+	const struct dirent *e;
+	bool sleep = true;
+
+	assert_non_null(tasks);
+	while ((e = readdir(tasks)))
+		if (e->d_name[0] != '.' && atoi(e->d_name) != self)
+			sleep &= strchr("SXZ", thread_state(e->d_name)) != NULL;
+	closedir(tasks);
+	return sleep;
+}
+
+void rig_until_others_sleep(void)
+{
+	const struct timespec nap = { .tv_nsec = 1000000 };
+
+	for (unsigned seen = 0; seen < 10; seen += others_sleep())
+		nanosleep(&nap, NULL);
 }
 
 static void poll_for(struct ibv_cq *cq, int n, struct ibv_wc *wc, bool stepping)

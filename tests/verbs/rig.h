@@ -104,6 +104,9 @@ void rig_fill(struct rig *r);
 /* Wait a little; returns false when the test has taken too long and must be hanging. */
 bool rig_keep_waiting(unsigned *spins);
 
+/* Wait until all other threads of the process sleep, which is seen ten times. */
+void rig_until_others_sleep(void);
+
 /* The WQEs of one QP that the device received. */
 size_t rig_seen_of(const struct ibv_qp *qp, struct fake_wqe_seen *out, size_t max);
 

@@ -17,14 +17,12 @@ teardown() {
 	[ -z "${pid:-}" ] || wait "$pid" || true
 }
 
-# Wait until the program has printed that many lines; a minute is for the slowest machine.
+# Wait until the program has printed that many lines.
 heard() {
-	for ((i = 0; i < 600; i++)); do
-		[ "$(wc -l < "$BATS_TEST_TMPDIR/out")" -lt "$1" ] || return 0
+	while [ "$(wc -l < "$BATS_TEST_TMPDIR/out")" -lt "$1" ] && kill -0 "$pid"; do
 		sleep 0.1
 	done
-	echo "the program printed nothing"
-	return 1
+	[ "$(wc -l < "$BATS_TEST_TMPDIR/out")" -ge "$1" ]
 }
 
 # A QP for each argument; $qpn has their numbers.
@@ -180,16 +178,14 @@ of() {
 	begin 10.0.0.1
 	file=$XDG_RUNTIME_DIR/ccshim/$pid
 	tell sleep
-	"$ccshim" set -p "$pid" --timeout 60s max_rate=1g 2> "$BATS_TEST_TMPDIR/said" 3>&- 8>&- & setter=$!
+	"$ccshim" set -p "$pid" --timeout 10h max_rate=1g 2> "$BATS_TEST_TMPDIR/said" 3>&- 8>&- & setter=$!
 	until at=$(grep -abo max_rate=1g "$file" | head -n 1 | cut -d : -f 1) && [ -n "$at" ]; do sleep 0.05; done
 	# As if both requests were answered: before the request's line are request_gen, answer_gen, status.
 	printf '\004' | dd of="$file" bs=1 seek=$((at - 28)) conv=notrunc status=none
 	printf '\004' | dd of="$file" bs=1 seek=$((at - 20)) conv=notrunc status=none
-	SECONDS=0
 	status=0
 	wait "$setter" || status=$?
 	[ "$status" -eq 1 ]
-	((SECONDS < 30))
 	grep "another program sends requests to process $pid without the lock" "$BATS_TEST_TMPDIR/said"
 	end
 }
@@ -199,7 +195,7 @@ of() {
 	begin 10.0.0.1
 	file=$XDG_RUNTIME_DIR/ccshim/$pid
 	tell sleep
-	"$ccshim" set -p "$pid" --timeout 60s max_rate=1g 2> "$BATS_TEST_TMPDIR/said" 3>&- 8>&- & setter=$!
+	"$ccshim" set -p "$pid" --timeout 10h max_rate=1g 2> "$BATS_TEST_TMPDIR/said" 3>&- 8>&- & setter=$!
 	until at=$(grep -abo max_rate=1g "$file" | head -n 1 | cut -d : -f 1) && [ -n "$at" ]; do sleep 0.05; done
 	# As the process does to accept it: the request follows request_gen and two more words, and a line.
 	printf '\002' | dd of="$file" bs=1 seek=$((at - 28)) conv=notrunc status=none
@@ -207,7 +203,6 @@ of() {
 	wait "$pid" || true
 	pid=
 	status=0
-	timeout 40 tail --pid=$setter -f /dev/null || kill $setter
 	wait $setter || status=$?
 	[ "$status" -eq 1 ]
 	[[ $(< "$BATS_TEST_TMPDIR/said") == "ccshim set: process "*" ended before it answered" ]]

@@ -525,7 +525,7 @@ begin_other() {
 }
 
 @test "sums by tenant have the names and weights of the agent" {
-	printf '%s\n' '[tenant a]' 'match = app:shown' 'weight = 2.5' > conf
+	printf '%s\n' '[tenant a]' 'match = app:shown' 'weight = 2.5' 'cap = 6m' 'guarantee = 5m' > conf
 	"$top_builddir/tools/ccshimd/ccshimd" --no-capture --verify none --socket "$PWD/agent" --tenants conf \
 		--port $((20000 + RANDOM % 10000)) --address 127.0.0.80 2> agent.err 3>&- 7<&- 8>&- &
 	agent=$!
@@ -539,10 +539,13 @@ begin_other() {
 		"$top_builddir/tools/ccshimd/ccshimd" --status --socket "$PWD/agent" > status
 	done
 	$ccshim stat -p "$app" --by tenant > table
-	grep -E '^ +TENANT +WEIGHT +QPS ' table
-	grep -E '^ +a +2.5 +2 ' table
+	grep -E '^ +TENANT +WEIGHT +TERMS +QPS ' table
+	grep -E '^ +a +2.5 +cap=6m guarantee=5m +2 ' table
 	$ccshim stat -p "$app" --by tenant --json > json
 	jq -e '.by == "tenant" and (.processes | map([.tenant, .weight, .qps[0].queue_pairs]) == [["a", 2.5, 2]])' json
+	jq -e '.processes[0] | .cap_bps == 6e6 and .guarantee_bps == 5e6 and .class == "foreground"' json
+	$ccshim set tenant a cap=none guarantee=none class=background floor=3%
+	$ccshim stat -p "$app" --by tenant | grep -E '^ +a +2.5 +background +2 '
 	$ccshim top -i 0.05 --by tenant | grep -E ' a +2 '
 	kill "$agent"
 	wait "$agent"

@@ -521,7 +521,7 @@ static void a_reset_waits_for_a_batch(void)
 	alarm(60); /* the error under test is a deadlock */
 	assert_int_equal(ibv_start_poll(scq(), &attr), 0);
 	pthread_create(&thread, NULL, to_reset, NULL);
-	usleep(50000);
+	rig_until_others_sleep();
 	fake_step(1);
 	do {
 		print_completion(scq());

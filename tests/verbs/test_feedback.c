@@ -119,6 +119,27 @@ static void a_cnp_cuts_once_in_each_round_trip(void **state)
 	close_all(&r);
 }
 
+/* The agent sets a flow's part of its tenant's cap, which changes and ends at once. */
+static void a_part_of_a_cap_is_in_force_and_changes_at_once(void **state)
+{
+	struct ccs_slot *slot;
+	struct rig r;
+
+	agent_start(agent_path, (struct agent_config){ 0 });
+	slot = open_with_slot(&r);
+	assert_true(rate(&r, slot) == LINE);
+	atomic_store(&slot->limit, (uint64_t)(LINE / 5));
+	assert_true(rate(&r, slot) == LINE / 5);
+	atomic_store(&slot->limit, (uint64_t)(LINE / 2));
+	assert_true(rate(&r, slot) == LINE / 2);
+	atomic_store(&slot->limit, 0);
+	assert_true(rate(&r, slot) == LINE);
+	atomic_store(&slot->limit, (uint64_t)(LINE / 10));
+	assert_true(rate(&r, slot) == LINE / 10);
+	atomic_store(&slot->limit, 0);           /* for the QP that uses the slot next */
+	close_all(&r);
+}
+
 /* No post and no poll: the pacer thread reads the feedback. */
 static void a_cnp_takes_effect_without_post_or_poll(void **state)
 {
@@ -496,6 +517,7 @@ static void without_an_agent_socket_there_is_no_feedback_thread(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(the_agent_gets_device_port_qpns_and_gids),
 	cmocka_unit_test(a_cnp_cuts_once_in_each_round_trip),
+	cmocka_unit_test(a_part_of_a_cap_is_in_force_and_changes_at_once),
 	cmocka_unit_test(a_cnp_takes_effect_without_post_or_poll),
 	cmocka_unit_test(the_fallback_runs_without_an_agent),
 	cmocka_unit_test(reads_need_inbound_feedback_of_their_own_host),

@@ -441,7 +441,7 @@ static void destruction_waits_until_the_event_is_acknowledged(void **state)
 	assert_int_equal(ibv_get_async_event(r.ctx, &event), 0);
 	assert_true(event.event_type == IBV_EVENT_QP_FATAL && event.element.qp == r.a);
 	assert_int_equal(pthread_create(&thread, NULL, destroy, r.a), 0);
-	nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
+	rig_until_others_sleep();
 	atomic_store(&acknowledged, true);
 	ibv_ack_async_event(&event);
 	assert_int_equal(pthread_join(thread, &in_order), 0);
@@ -466,7 +466,7 @@ static void delayed_requests_are_sent_before_a_queue_pair_is_destroyed(void **st
 	assert_int_equal(pthread_create(&thread, NULL, destroy, r.a), 0);
 	while (!fake_pending() && rig_keep_waiting(&spins))
 		;
-	nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
+	rig_until_others_sleep();
 	fake_step(1);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	fake_hold(false);

@@ -206,7 +206,7 @@ static void a_modify_by_a_thread_that_adds_nothing_waits_for_the_end_of_the_batc
 			;
 		assert_true(atomic_load(&modified));
 	} else {
-		usleep(20000);
+		rig_until_others_sleep();
 		assert_false(atomic_load(&modified));
 	}
 	assert_int_equal(ibv_wr_complete(ex), 0);

@@ -20,8 +20,7 @@ static void take_event_of(const struct rig *r, const struct ibv_cq *expected)
 	struct ibv_cq *cq;
 	void *context;
 
-	if (!event_comes(r, 20000))
-		fail_msg("no event");
+	assert_true(event_comes(r, -1));
 	assert_int_equal(ibv_get_cq_event(r->channel, &cq, &context), 0);
 	assert_ptr_equal(cq, expected);
 	ibv_ack_cq_events(cq, 1);
@@ -431,7 +430,8 @@ static void arming_counts_completions_that_are_ready(void **state)
 	fake_hold(false);
 	assert_int_equal(ibv_destroy_qp(other), 0);
 	arm(&r);
-	assert_int_equal(event_comes(&r, 50), fake_profile()->arms_by_index);
+	assert_int_equal(event_comes(&r, fake_profile()->arms_by_index ? -1 : 50),
+			 fake_profile()->arms_by_index);
 	rig_poll(r.scq, 1, wc);
 	assert_int_equal(wc->wr_id, 9);
 	if (fake_profile()->arms_by_index)
@@ -460,7 +460,7 @@ static void a_refused_destroy_loses_no_event(void **state)
 	for (uint64_t i = 0; i < 6; i++) {
 		arm(&r);
 		assert_int_equal(post(&r, i, i % 2 ? LONG : K4), 0);
-		assert_true(event_comes(&r, 20000));
+		assert_true(event_comes(&r, -1));
 		rig_poll(r.scq, 1, wc);
 		assert_int_equal(ibv_destroy_qp(r.a), 0);
 		assert_int_equal(ibv_destroy_qp(r.b), 0);

@@ -77,7 +77,7 @@ loop_is_closed() {
 	traffic
 	set -- t-*.csv
 	[ $# -eq 1 ]
-	[[ $(head -1 "$1") == "# ccshim "*": tracing, process $(basename "${1#t-}" .csv), cc=timely:beta=0.3" ]]
+	[[ $(head -1 "$1") == "# ccshim "*": tracing, process $(basename "${1#t-}" .csv), host "*", cc=timely:beta=0.3" ]]
 	[[ $(sed -n 2p "$1") == t_us,event,qp,* ]]
 	[ "$(stat -c %a "$1")" = 600 ]
 }
@@ -117,6 +117,18 @@ loop_is_closed() {
 	[ "$(grep -c '^# ccshim' t.csv)" -eq 1 ]
 	[ "$(awk -F, '!/^#/ && NR > 2 { print $3 }' t.csv | sort -u | wc -l)" -eq 2 ]
 	loop_is_closed
+}
+
+@test "four processes that write one file make one table with one header" {
+	export CCSHIM_CC=timely
+	for i in 1 2 3 4; do
+		"$top_builddir/tests/verbs/tracing" > "qps$i" 2> "err$i" &
+	done
+	wait
+	[ "$(grep -v '^#' t.csv | grep -n t_us)" = "1:$(grep -m1 t_us t.csv)" ]
+	"$ccshim" replay --table t.csv > table.csv
+	[ "$(awk -F, '{ print NF }' table.csv | sort -u)" = "$(head -1 table.csv | tr , '\n' | wc -l)" ]
+	awk -F, 'NR > 1 && $20 != "tracing"' table.csv | diff - /dev/null
 }
 
 @test "a process does not remove the rows of another one that writes to the same file" {

@@ -41,7 +41,7 @@ static int print_help(void)
 	       "  --peer ADDR     only queue pairs to that peer or network\n"
 	       "  --new           only queue pairs that are connected later\n"
 	       "  --show          print the current settings\n"
-	       "  --timeout T     how long to wait for the process to accept       [2s]\n"
+	       "  --timeout T     how long to wait for acceptance       [2s, --all: 500ms]\n"
 	       "  -h, --help      this text\n\n"
 	       "The status is 0 if the settings are applied, 1 if the process refuses or does\n"
 	       "not exist, 2 for a usage error or a setting that no process would accept, 3 if\n"
@@ -221,7 +221,7 @@ int cmd_set(int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 }
 	};
-	struct set set = { .timeout_us = 2e6 };
+	struct set set = { .timeout_us = -1 };
 	struct set_request request;
 	int letter;
 
@@ -238,8 +238,8 @@ int cmd_set(int argc, char **argv)
 	set.count = argc - optind;
 	if (check_usage(&set) || write_request(&set, request.text) || check_request(request.text))
 		return EXIT_USAGE;
-	request.timeout_us = set.timeout_us;
 	request.stays = set.all && !set.show;
+	request.timeout_us = set.timeout_us >= 0 ? set.timeout_us : request.stays ? 5e5 : 2e6;
 	stat_warn_of_option("set");
 	return deliver(&set, &request);
 }

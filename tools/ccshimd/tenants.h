@@ -8,6 +8,7 @@
 struct tenants {
 	const char *file;
 	char host[64];
+	double port;             /* capacity of the fastest, bit/s; 0: unknown */
 	struct ccs_tenants now, read;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Queries the status of a host agent, and sets weights of its tenants. */
+/* Queries the status of a host agent, and sets terms of its tenants. */
 #include "ask_agent.h"
 
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cc/shares.h"
 #include "feedback/ipc.h"
 
 enum { TIMEOUT_S = 10, PAUSE_MS = 50, TEXT_MAX = 1 << 20 };
@@ -110,9 +111,13 @@ char *ask_agent(const char *socket)
 	return text;
 }
 
-int agent_set_tenant(const char *socket, const char *name, double weight, bool *reached)
+int agent_set_tenant(const char *socket, const char *name, const struct ccs_terms *terms, unsigned set,
+		     bool *reached)
 {
-	struct ccs_ipc_tenant m = { .type = CCS_IPC_TENANT, .weight = weight };
+	struct ccs_ipc_tenant m = {
+		.type = CCS_IPC_TENANT, .set = set, .weight = terms->weight, .cap = terms->cap,
+		.guarantee = terms->guarantee, .floor = terms->floor,
+	};
 	struct ccs_ipc_result r = { 0 };
 	const int fd = connect_to(socket);
 

@@ -7,8 +7,11 @@
  * ENOENT if no agent runs; EPROTONOSUPPORT if it has another version. */
 char *ask_agent(const char *socket);
 
-/* Set a tenant's weight. 0, or an errno: EPERM for users, ENOENT if the tenant is unknown, EINVAL for
- * an invalid weight. *reached: whether an agent has answered. */
-int agent_set_tenant(const char *socket, const char *name, double weight, bool *reached);
+struct ccs_terms;
+
+/* Set those terms of a tenant (enum ccs_term). 0, or an errno: EPERM for users, ENOENT if the tenant is
+ * unknown, EINVAL or ERANGE if the terms are refused. *reached: whether an agent has answered. */
+int agent_set_tenant(const char *socket, const char *name, const struct ccs_terms *terms, unsigned set,
+		     bool *reached);
 
 #endif

@@ -96,56 +96,50 @@ static int run_gnuplot(FILE *script, FILE *picture, char *err, size_t errlen)
 	return 0;
 }
 
-static int write_all(int fd, const char *buf, size_t len)
+FILE *new_file_open(struct new_file *f, const char *name, mode_t mode)
 {
-	while (len) {
-		const ssize_t n = write(fd, buf, len);
+	const mode_t mask = umask(0);
+	struct stat st;
+	int fd;
 
-		if (n < 0 && errno != EINTR)
-			return -1;
-		buf += n > 0 ? n : 0;
-		len -= n > 0 ? (size_t)n : 0;
+	umask(mask);
+	f->name = name;
+	*f->part = '\0';
+	if (lstat(name, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
+		return f->file = fopen(name, "we");
+	if ((size_t)snprintf(f->part, sizeof(f->part), "%s.XXXXXX", name) >= sizeof(f->part)) {
+		errno = ENAMETOOLONG;
+		return NULL;
 	}
-	return 0;
+	fd = mkostemp(f->part, O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	f->file = fdopen(fd, "w");
+	if (fchmod(fd, mode & ~mask) == 0)
+		return f->file;
+	errno = new_file_close(f, errno);
+	return NULL;
+}
+
+int new_file_close(struct new_file *f, int error)
+{
+	if (fclose(f->file) && !error)
+		error = errno;
+	if (!error && *f->part && rename(f->part, f->name))
+		error = errno;
+	if (error && *f->part)
+		unlink(f->part);
+	return error;
 }
 
 /* 0 or an errno. */
-static int write_and_close(int fd, const char *picture, size_t len)
-{
-	int error = write_all(fd, picture, len) ? errno : 0;
-
-	if (close(fd) && !error)
-		error = errno;
-	return error;
-}
-
-/* Write a temporary file in the same directory and rename it; a device or a pipe is written to, not
- * replaced. 0 or an errno. */
 static int store_picture(const char *picture, size_t len, const char *file)
 {
-	const mode_t mask = umask(0);
-	char part[PATH_MAX];
-	int fd, denied, error;
-	struct stat st;
+	struct new_file f;
 
-	umask(mask);
-	if (lstat(file, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode)) {
-		fd = open(file, O_WRONLY | O_CLOEXEC);
-		return fd < 0 ? errno : write_and_close(fd, picture, len);
-	}
-	if ((size_t)snprintf(part, sizeof(part), "%s.XXXXXX", file) >= sizeof(part))
-		return ENAMETOOLONG;
-	fd = mkostemp(part, O_CLOEXEC);
-	if (fd < 0)
+	if (!new_file_open(&f, file, 0666))
 		return errno;
-	denied = fchmod(fd, 0666 & ~mask) ? errno : 0;
-	error = write_and_close(fd, picture, len);
-	error = denied ? denied : error;
-	if (!error && rename(part, file))
-		error = errno;
-	if (error)
-		unlink(part);
-	return error;
+	return new_file_close(&f, fwrite(picture, 1, len, f.file) == len ? 0 : errno);
 }
 
 int gnuplot_draw(FILE *script, const char *file, char *err, size_t errlen)

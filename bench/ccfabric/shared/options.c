@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "options.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -8,7 +9,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "cc/shares.h"
+#include "config/tenant.h"
 #include "fabric/headroom.h"
 #include "error.h"
 #include "output.h"
@@ -305,6 +306,31 @@ static void parse_message(struct options *o)
 	o->message = (uint64_t)bytes(1);
 }
 
+/* "WEIGHT[:TERM=VALUE]..." */
+static void parse_terms(char *word, struct ccs_terms *t)
+{
+	struct ccs_terms given = { 0 };
+	unsigned set = 0;
+	char err[256] = "";
+	const char *why;
+
+	if (ccs_term_parse("weight", strsep(&word, ":"), &given, &set, err, sizeof(err)))
+		die("--tenants: %s, such as 1,2,4", err);
+	for (char *value; (value = strsep(&word, ":"));) {
+		const char *term = strsep(&value, "=");
+
+		if (!value || strcmp(term, "weight") == 0 ||
+		    ccs_term_parse(term, value, &given, &set, err, sizeof(err)) == ENOENT)
+			die("--tenants: '%s' is not cap=RATE, guarantee=RATE, class=CLASS or floor=PERCENT", term);
+		if (*err)
+			die("--tenants: %s", err);
+	}
+	*t = CCS_TERMS_DEFAULT;
+	why = ccs_terms_set(t, &given, set);
+	if (why)
+		die("--tenants: %s", why);
+}
+
 static void parse_tenants(struct options *o)
 {
 	struct fab_agents *a = &o->conf.agents;
@@ -312,13 +338,10 @@ static void parse_tenants(struct options *o)
 
 	a->tenants = 0;
 	while (copy && (word = strsep(&at, ",")))
-		if (a->tenants == FAB_TENANTS - 1 ||
-		    ccs_parse_unit(word, CCS_UNIT_NONE, &a->weight[a->tenants]) ||
-		    !(a->weight[a->tenants] >= CCS_WEIGHT_LEAST && a->weight[a->tenants] <= CCS_WEIGHT_MOST))
-			die("--tenants: '%s' is not up to %d weights from %g to %g, such as 1,2,4", optarg,
-			    FAB_TENANTS - 1, CCS_WEIGHT_LEAST, CCS_WEIGHT_MOST);
+		if (a->tenants == FAB_TENANTS - 1)
+			die("--tenants: '%s' has more than %d tenants", optarg, FAB_TENANTS - 1);
 		else
-			a->tenants++;
+			parse_terms(word, &a->terms[a->tenants++]);
 	free(copy);
 }
 

@@ -28,21 +28,26 @@ struct agent {
 	unsigned tenant_flows[FAB_TENANTS]; /* of each tenant */
 	struct ccs_tenant_share share[FAB_TENANTS];
 	unsigned shares;
-	double unit;
+	double unit, claimed;    /* see cc/shares.h */
 };
 
 /* The flows without a tenant are a tenant of weight 1. */
-static void update_shares(const struct sim *s, struct agent *a)
+static void update_shares(const struct sim *s, struct agent *a, double capacity)
 {
+	static const struct ccs_terms none = { .weight = 1 };
 	const struct fab_agents *c = &s->conf->agents;
 
 	a->shares = 0;
 	for (unsigned i = 0; i < FAB_TENANTS && c->tenants; i++)
-		if (a->tenant_flows[i])
+		if (a->tenant_flows[i]) {
+			const struct ccs_terms *t = i && i <= c->tenants ? &c->terms[i - 1] : &none;
+
 			a->share[a->shares++] = (struct ccs_tenant_share){
-				.tenant = i, .weight = i && i <= c->tenants ? c->weight[i - 1] : 1,
-				.flows = a->tenant_flows[i],
+				.tenant = i, .weight = t->weight, .flows = a->tenant_flows[i],
+				.guarantee = t->guarantee, .floor = t->floor,
 			};
+		}
+	a->claimed = ccs_shares_assign(a->share, a->shares, capacity);
 	a->unit = ccs_shares_unit(a->share, a->shares);
 }
 
@@ -60,13 +65,14 @@ static struct ccs_advice_port reading(const struct sim *s, uint32_t port)
 	const double factor = c->count_factor > 0 ? c->count_factor : 1;
 	const struct port *p = &s->port[port];
 
-	update_shares(s, s->agent[port]);
+	update_shares(s, s->agent[port], 8e12 / p->ps_per_byte);
 	return (struct ccs_advice_port){
 		.now_ns = s->now / 1000 + 1, .bytes = p->tx_bytes, .capacity = 8e12 / p->ps_per_byte,
 		.queue = c->of_switch ? p->bytes : 0, .sees_queue = c->of_switch,
 		.flows = (unsigned)(s->agent[port]->flows * factor + 0.5),
-		.rtt_us = s->agent_rtt_us + c->delay_us,
+		.rtt_us = s->agents.rtt_us + c->delay_us,
 		.grain = s->agent[port]->grain,
+		.claimed = s->agent[port]->claimed > 0,
 		.unit = c->tenants ? s->agent[port]->unit : 0,
 		.units = c->tenants ? ccs_shares_units(s->agent[port]->share, s->agent[port]->shares) : 0,
 	};
@@ -188,6 +194,7 @@ void agent_message(struct sim *s, const struct packet *k)
 void agent_join(struct sim *s, uint32_t port, uint32_t flow)
 {
 	struct agent *a = s->agent[port];
+	const double claimed = a ? a->claimed : 0;
 	struct ccs_advice_port now;
 	double rate;
 
@@ -203,7 +210,8 @@ void agent_join(struct sim *s, uint32_t port, uint32_t flow)
 	if (!a->flows++)
 		set_reading(s, port);
 	now = reading(s, port);
-	rate = ccs_advice_join(&a->advice, &now, 1);
+	rate = a->claimed > claimed ? ccs_advice_claim(&a->advice, &now)
+				    : ccs_advice_join(&a->advice, &now, 1);
 	send_message(s, port, flow, rate);
 	if (rate < a->sent * (1 - AGENT_CHANGE))
 		send_to_all(s, port, rate, true);
@@ -217,7 +225,7 @@ void agents_init(struct sim *s)
 {
 	s->agent = mem_zeroed(s->ports, sizeof(*s->agent));
 	for (unsigned i = 0; i < s->conf->flows->n; i++)
-		s->agent_rtt_us = fmax(s->agent_rtt_us, s->flow[i].base_us);
+		s->agents.rtt_us = fmax(s->agents.rtt_us, s->flow[i].base_us);
 }
 
 void agents_free(struct sim *s)

@@ -22,6 +22,7 @@ struct shim_state {
 	uint32_t flags;          /* enum ccs_wr_flag of each message */
 	uint64_t accepted, completed; /* bytes */
 	uint64_t arrived;        /* bytes that are acknowledged, as of the owner's next poll */
+	double max_rate;         /* bit/s, without a cap */
 	uint64_t poll_at;        /* NEVER: no acknowledgement has arrived since the last poll */
 };
 
@@ -71,6 +72,7 @@ static void pump(struct sim *s, struct flow *f)
 			wait = ccs_flow_wait(&h->flow, now_ns(s));
 			break;
 		}
+		caps_sent(s, f, (uint32_t)seg->len);
 		flow_hand(s, f, (uint32_t)seg->len);
 	}
 	if (wait && wait != UINT64_MAX)
@@ -106,6 +108,7 @@ static void start(struct sim *s, struct flow *f)
 		.split = true, .enforce = true, .seed = rng_next(&s->random),
 	};
 	struct shim_state *h = f->shim;
+	double limit;
 
 	set_application(s, f);
 	h->poll_at = NEVER;
@@ -116,6 +119,10 @@ static void start(struct sim *s, struct flow *f)
 					(s->conf->wire.payload + s->conf->wire.header);
 	if (s->conf->rto_us > 0)
 		h->flow.rtt.loss_us = (float)s->conf->rto_us;
+	h->max_rate = conf.max_rate;
+	limit = caps_begin(s, f);
+	if (limit < conf.max_rate)
+		ccs_flow_set_max_rate(&h->flow, limit, now_ns(s));
 	if (l->reads)
 		h->flow.reads.max = (uint16_t)l->reads;
 	if (l->bottleneck > 0) {
@@ -222,6 +229,12 @@ static void advice(struct sim *s, struct flow *f, const struct packet *k)
 	t->covers_ns = t->nhops ? t->hops[0].ts_ns + 1000 : 0;
 	if (s->conf->agents.advise)
 		ccs_flow_advise(&h->flow, now_ns(s));
+	pump(s, f);
+}
+
+void shim_limit(struct sim *s, struct flow *f, double limit)
+{
+	ccs_flow_set_max_rate(&f->shim->flow, fmin(limit, f->shim->max_rate), now_ns(s));
 	pump(s, f);
 }
 

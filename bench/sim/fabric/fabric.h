@@ -15,6 +15,7 @@
 
 #include "base/hist.h"
 #include "cc/cc.h"
+#include "cc/shares.h"
 #include "fabric/qos.h"
 #include "fabric/red.h"
 #include "flows.h"
@@ -98,8 +99,8 @@ struct fab_agents {
 	double delay_us;         /* additional delay of a message */
 	double count_factor;     /* error in the number of flows; 0: 1 */
 	bool of_switch;          /* agents of the switches' ports, which know the queues */
-	unsigned tenants;        /* that share ports by their weights; 0: flows are equal */
-	double weight[FAB_TENANTS]; /* of tenant 1, 2... */
+	unsigned tenants;        /* that share ports by their terms; 0: flows are equal */
+	struct ccs_terms terms[FAB_TENANTS]; /* of tenant 1, 2... */
 };
 
 /* The paths as algorithms know them, and the flow layer's settings; 0: unknown, or the default. */
@@ -237,6 +238,7 @@ struct fab_result {
 	struct fab_operation *operation;
 	unsigned operations;
 	struct ccs_hist *delays; /* ns, if conf->delays is */
+	double burst_us[FAB_TENANTS]; /* above a tenant's cap, as time at the cap */
 };
 
 /* False with a sentence in err if a switch's buffer is less than its ports' guarantees and headroom;

@@ -20,6 +20,7 @@ enum { CONTROL = FAB_PRIORITIES, QUEUES };  /* PAUSE frames go before all priori
  * are in sim.c, and get this number, or 0. */
 enum event {
 	ARRIVE, FREE, DUE, TIMER, TIMEOUT, START, CHANGE, WATCH, RECORD, WARM, PAUSED, SHAPED, CREDITS, HELD,
+	DIVIDE,
 };
 
 enum { KIND_BITS = EVENT_KIND_BITS };
@@ -243,7 +244,10 @@ struct sim {
 	uint32_t records, free_record;
 
 	struct agent **agent;    /* of the receiver at each port, or NULL until then */
-	double agent_rtt_us;
+	struct {
+		double rtt_us;
+		struct caps *caps; /* NULL: no tenant has a cap */
+	} agents;
 
 	struct order *order;     /* NULL: no flow waits for others */
 	struct credits *credits; /* NULL: no receiver has given any yet */
@@ -376,6 +380,15 @@ void changes_apply(struct sim *s, uint32_t number); /* apply the changes that ar
 void changes_free(struct sim *s);
 
 /* agent.c; port: by which the receiver's packets reach it */
+/* Tenants' caps. The limit of a flow that begins, bit/s; bytes were handed to the NIC. */
+void caps_init(struct sim *s);
+double caps_begin(struct sim *s, const struct flow *f);
+void caps_sent(struct sim *s, const struct flow *f, uint32_t len);
+void caps_divide(struct sim *s, uint32_t number);
+void caps_free(struct sim *s);
+/* Limit the rate of a flow of shim_driver, bit/s. */
+void shim_limit(struct sim *s, struct flow *f, double limit);
+
 void agents_init(struct sim *s);
 void agent_join(struct sim *s, uint32_t port, uint32_t flow);
 void agent_read(struct sim *s, uint32_t port);

@@ -47,7 +47,7 @@ static void (*const handler[])(struct sim *s, uint32_t number) = {
 	[FREE] = port_free, [DUE] = flow_due, [TIMER] = flow_timer, [TIMEOUT] = flow_timeout,
 	[START] = start_flows, [CHANGE] = change, [WATCH] = watch, [RECORD] = agent_read,
 	[WARM] = warm, [PAUSED] = network_pause, [SHAPED] = port_kick,
-	[CREDITS] = credits_give, [HELD] = host_held,
+	[CREDITS] = credits_give, [HELD] = host_held, [DIVIDE] = caps_divide,
 };
 
 static void finish_flow(struct sim *s, struct flow *f)
@@ -75,6 +75,7 @@ static void init(struct sim *s)
 		r->flow[i].fct = NEVER;
 	orders_init(s);
 	agents_init(s);
+	caps_init(s);
 	watch_init(s);
 	s->measured_from = r->begin;
 	s->delays = s->conf->delays ? mem_zeroed(1, sizeof(*s->delays)) : NULL;
@@ -92,6 +93,7 @@ void fab_end(struct sim *s)
 	for (unsigned i = 0; i < s->conf->flows->n; i++)
 		finish_flow(s, &s->flow[i]);
 	agents_free(s);
+	caps_free(s);
 	orders_free(s);
 	credits_free(s);
 	free(s->live);

@@ -11,6 +11,7 @@
 #include "agent/host/netlink.h"
 #include "agent/host/nic_counters.h"
 #include "agent/host/standing.h"
+#include "cc/cap.h"
 #include "cc/dcqcn_np.h"
 #include "feedback/shm.h"
 
@@ -182,6 +183,7 @@ struct ccs_agent_flow {
 	uint64_t read, read_ns;          /* the same for slot->read */
 	bool sends_now, reads_now;       /* counted as active in the requests of its peer */
 	bool reads;                      /* it has READ: its slot names the inbound record */
+	struct ccs_cap_flow cap;         /* while its tenant has a cap */
 	char device[64];
 };
 
@@ -306,6 +308,7 @@ struct ccs_agent {
 		uint64_t alive_ns;       /* call of config.alive */
 		uint64_t counters_ns;    /* poll of the NICs' counters */
 		uint64_t demand_ns;      /* scan of clients' flows */
+		uint64_t caps_ns;        /* division of tenants' caps; UINT64_MAX: none has flows */
 	} due;                           /* when each is done next */
 	int epoll;
 	uint64_t turn;                   /* number of the present turn of the loop */
@@ -348,6 +351,7 @@ struct ccs_agent {
 		uint32_t n, users;       /* flows; users that have some */
 		struct ccs_agent_tenant tenant[CCS_AGENT_TENANTS];
 		unsigned tenants;
+		uint64_t caps_least_ns;  /* the caps are not divided before */
 	} flows;
 	struct ccs_nic_counters counters;
 	struct ccs_peers peers;

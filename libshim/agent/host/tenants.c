@@ -11,7 +11,9 @@ void ccs_tenants_list(const struct ccs_agent *a, const uint32_t active[CCS_AGENT
 		if (active[i])
 			list->tenant[list->n++] = (struct ccs_wire_tenant){
 				.tenant = a->flows.tenant[i].identity, .flows = active[i],
-				.weight = (uint32_t)lround(a->flows.tenant[i].weight * CCS_WEIGHT_UNITS),
+				.weight = (uint32_t)lround(a->flows.tenant[i].terms.weight * CCS_WEIGHT_UNITS),
+				.guarantee = (uint32_t)(a->flows.tenant[i].terms.guarantee / CCS_GUARANTEE_UNIT),
+				.floor = (uint32_t)lround(a->flows.tenant[i].terms.floor * CCS_FLOOR_UNITS),
 			};
 }
 

@@ -5,6 +5,8 @@
 #include "agent/host/priv.h"
 
 #define CCS_WEIGHT_UNITS 100.0           /* in a weight of 1 */
+#define CCS_GUARANTEE_UNIT 1e6           /* bit/s */
+#define CCS_FLOOR_UNITS 10000.0          /* in a whole port */
 
 /* This host's tenants that have some of these flows. */
 void ccs_tenants_list(const struct ccs_agent *a, const uint32_t active[CCS_AGENT_TENANTS],

@@ -62,6 +62,7 @@ static struct ccs_advice_port controller_input(const struct ccs_agent *a, struct
 		.capacity = (double)port->record.capacity,
 		.flows = port->publication ? 0 : ccs_port_flows(port),
 		.unit = port->shares.unit, .units = port->shares.units,
+		.claimed = port->shares.claimed > 0,
 		.rtt_us = ccs_min(median(port, rtt_us_of), RTT_MOST_US),
 		.grain = median(port, segment_of),
 	};
@@ -98,6 +99,7 @@ void ccs_port_advise(const struct ccs_agent *a, struct ccs_port *port)
  */
 void ccs_port_joined(struct ccs_agent *a, struct ccs_port *port, uint32_t more)
 {
+	const double claimed = port->shares.claimed;
 	struct ccs_advice_port now;
 
 	if (!(port->capacity >= 1))
@@ -107,7 +109,9 @@ void ccs_port_joined(struct ccs_agent *a, struct ccs_port *port, uint32_t more)
 	now.now_ns = ccs_agent_now(a);
 	if (!port->publication)
 		ccs_ingress_read(&port->ingress, &now.bytes);
-	port->record.advised = (uint64_t)ccs_advice_join(&port->advice, &now, more);
+	port->record.advised = (uint64_t)(port->shares.claimed > claimed
+					  ? ccs_advice_claim(&port->advice, &now)
+					  : ccs_advice_join(&port->advice, &now, more));
 	if (port->sampled_ns + CCS_PERIOD_LEAST_NS < port->next_ns)
 		port->next_ns = port->sampled_ns + CCS_PERIOD_LEAST_NS;
 }

@@ -34,6 +34,7 @@ struct ccs_port {
 		struct ccs_tenant_share *share; /* n of max in use; n 0: there are no tenants */
 		unsigned n, max;
 		double unit, units;      /* see cc/advice.h */
+		double claimed;          /* see ccs_shares_assign() */
 		bool current;            /* false: flows or weights have changed */
 	} shares;
 	struct ccs_record record;        /* newest; ts_ns is 0 before the first */

@@ -59,11 +59,13 @@ static void add_shares(const struct ccs_agent *a, struct ccs_port *port, const s
 		*end++ = (struct ccs_tenant_share){
 			.tenant = identity(a, s, t->tenant), .flows = some,
 			.weight = ccs_min(t->weight / CCS_WEIGHT_UNITS, CCS_WEIGHT_MOST),
+			.guarantee = is_trusted(a, s) ? t->guarantee * CCS_GUARANTEE_UNIT : 0,
+			.floor = is_trusted(a, s) ? ccs_min(t->floor / CCS_FLOOR_UNITS, CCS_FLOOR_MOST) : 0,
 		};
 		flows -= some;
 	}
 	if (flows)
-		*end++ = (struct ccs_tenant_share){ identity(a, s, 0), 1, flows };
+		*end++ = (struct ccs_tenant_share){ .tenant = identity(a, s, 0), .weight = 1, .flows = flows };
 	for (struct ccs_tenant_share *h = first; h < end; h++)
 		sum += h->weight;
 	for (struct ccs_tenant_share *h = first; h < end && !is_trusted(a, s); h++)
@@ -91,13 +93,14 @@ void ccs_port_share(const struct ccs_agent *a, struct ccs_port *port)
 		return;
 	port->shares.current = true;
 	port->shares.n = 0;
-	port->shares.unit = port->shares.units = 0;
+	port->shares.unit = port->shares.units = port->shares.claimed = 0;
 	if (port->publication || !has_tenants(a, port) ||
 	    !allocate(port, port->nsubs * (CCS_WIRE_TENANTS + 1)))
 		return;
 	for (unsigned i = 0; i < port->nsubs; i++)
 		add_shares(a, port, &port->sub[i]);
 	port->shares.n = ccs_shares_merge(port->shares.share, port->shares.n);
+	port->shares.claimed = ccs_shares_assign(port->shares.share, port->shares.n, port->capacity);
 	port->shares.unit = ccs_shares_unit(port->shares.share, port->shares.n);
 	port->shares.units = ccs_shares_units(port->shares.share, port->shares.n);
 }

@@ -138,9 +138,10 @@ struct ccs_stats_qp {
 	struct ccs_stats_hop hop[CCS_STATS_MAX_HOPS];
 	/* Since 1.2: ok, at-floor or at-limit, see libccshim(7); "": it is only observed. */
 	char control[16];
+	uint64_t tenant_cap;             /* since 1.3: its part of its tenant's cap, bit/s; 0: none in force */
 	/* Since 1.3. The first error; failed_ns is 0 if there was none. */
 	uint64_t failed_ns, failed_status, failed_event; /* enum ibv_wc_status; ibv_event_type + 1, or 0 */
-	uint64_t spare[23];
+	uint64_t spare[22];
 };
 
 /*

@@ -84,6 +84,7 @@ static void prepare_policy(struct ccs_policy *p)
 		disable(p);
 		return;
 	}
+	p->tenants = rules.tenants;
 	ccs_qp_feedback_prepare(p);
 	p->missing_feedback = p->cc.ops->needs & ~p->feedback_needs &
 			 (CCS_NEEDS_CNP | CCS_NEEDS_TELEMETRY | CCS_NEEDS_ADVICE);

@@ -16,6 +16,7 @@ struct ccs_policy {
 	struct ccs_cc_spec no_ports;     /* cc where only the receiver reports its link */
 	struct ccs_cc_spec fallback;     /* used while feedback that cc needs is missing */
 	bool automatic;                  /* cc=auto: a missing agent is not worth a warning */
+	bool tenants;                    /* the system's file has some */
 	unsigned feedback_needs;         /* CCS_NEEDS_* of cc that an agent provides */
 	unsigned missing_feedback;       /* CCS_NEEDS_* of cc without any source on this host */
 	struct ccs_policy *next;

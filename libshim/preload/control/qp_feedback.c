@@ -206,6 +206,30 @@ static uint32_t status_of(const struct feedback *fb)
 				    memory_order_relaxed);
 }
 
+uint64_t ccs_qp_feedback_cap(const struct qp *qp)
+{
+	const struct feedback *fb = &qp->feedback;
+
+	return fb->slot && fb->status != CCS_FEEDBACK_NO_AGENT && fb->status != CCS_FEEDBACK_REFUSED
+		? atomic_load_explicit(&fb->slot->limit, memory_order_relaxed) : 0;
+}
+
+double ccs_qp_feedback_max_rate(const struct qp *qp)
+{
+	const uint64_t cap = ccs_qp_feedback_cap(qp);
+
+	return cap ? ccs_min((double)cap, qp->policy->options.max_rate) : qp->policy->options.max_rate;
+}
+
+static void process_cap(struct qp *qp, uint64_t *now_ns)
+{
+	const double rate = ccs_qp_feedback_max_rate(qp);
+
+	qp->feedback.capped = ccs_qp_feedback_cap(qp);
+	if (rate != qp->flow.user.max_rate)
+		ccs_flow_set_max_rate(&qp->flow, rate, ccs_now(now_ns));
+}
+
 /*
  * Whether the direction has changed. A flow has one rate, and therefore feedback for one direction.
  * With data in both, it keeps its direction until three quarters of the bytes go in the other.
@@ -247,17 +271,15 @@ static void process_cnps(struct qp *qp, uint64_t now_ns)
 	qp->feedback.cnps += n;
 }
 
-/* Also report whether the flow sends or READs: telemetry arrives only then. */
 static void process_telemetry(struct qp *qp, uint64_t *now_ns)
 {
-	const struct ccs_flow *f = &qp->flow;
-	struct feedback *fb = &qp->feedback;
-
 	ccs_qp_telemetry_read(qp, now_ns);
 	switch_algorithm(qp, now_ns);
 	ccs_qp_telemetry_start(qp, now_ns);
-	if (fb->sent == f->sent)
-		return;
+}
+
+static void report_bytes(struct feedback *fb, const struct ccs_flow *f)
+{
 	atomic_store_explicit(&fb->slot->sent, f->sent - f->reads.bytes, memory_order_relaxed);
 	atomic_store_explicit(&fb->slot->read, f->reads.bytes, memory_order_relaxed);
 	fb->sent = f->sent;
@@ -278,6 +300,10 @@ void ccs_qp_feedback_update(struct qp *qp, uint64_t *now_ns)
 		process_status(qp, status, now_ns);
 	if (fb->telemetry)
 		process_telemetry(qp, now_ns);
+	if (__builtin_expect(atomic_load_explicit(&fb->slot->limit, memory_order_relaxed) || fb->capped, 0))
+		process_cap(qp, now_ns);
+	if (fb->sent != qp->flow.sent) /* telemetry arrives, and caps are divided, if the flow sends or READs */
+		report_bytes(fb, &qp->flow);
 	rate = ccs_min(ccs_flow_rate(&qp->flow), qp->flow.cc.path.line_rate);
 	if (rate != fb->rate)
 		atomic_store_explicit(&fb->slot->rate, (uint64_t)rate, memory_order_relaxed);
@@ -327,6 +353,7 @@ static void replace_slot(struct qp *qp, struct ccs_slot *slot, enum ccs_feedback
 		*fb->telemetry = (struct qp_telemetry){ 0 };
 	qp->flow.events.telemetry = fb->telemetry ? &fb->telemetry->now : NULL;
 	process_status(qp, status, &now_ns);
+	process_cap(qp, &now_ns);
 	ccs_unlock(&qp->lock);
 	ccs_agent_client_detach(old);
 }
@@ -343,6 +370,13 @@ static void alloc_telemetry(struct qp *qp)
 	ccs_unlock(&qp->lock);
 }
 
+/* Flows that need no feedback are registered where their tenant may have a cap. */
+static bool wants_cap(const struct qp *qp)
+{
+	return qp->policy->tenants && strcmp(qp->policy->options.agent, "off") != 0 &&
+	       ccs_agent_client_is_useful();
+}
+
 void ccs_qp_feedback_attach(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 {
 	const unsigned feedback_needs = qp->feedback.feedback_needs;
@@ -352,7 +386,7 @@ void ccs_qp_feedback_attach(struct qp *qp, const struct ibv_qp_attr *attr, int m
 		qp->feedback.peer_qpn = attr->dest_qp_num;
 	if (!(mask & IBV_QP_AV))
 		return;
-	if (!feedback_needs) {
+	if (!feedback_needs && !wants_cap(qp)) {
 		ccs_qp_feedback_detach(qp);
 		return;
 	}

@@ -203,7 +203,8 @@ retire(struct qp *qp, struct shadow_batch *a, int i, uint64_t *wr, uint64_t *len
 	*len = seg->len;
 	if (!done.ok || seg->depart_ns) {
 		set_time(qp, a, i, seg, &done);
-		done.more = !a->has_timestamps && has_later_timed(qp, a, i);
+		done.more = ccs_flow_uses_rtts_only(&qp->flow) && !a->has_timestamps &&
+			    has_later_timed(qp, a, i);
 	}
 	if (__builtin_expect(qp->has_feedback && qp->feedback.telemetry, 0))
 		ccs_qp_telemetry_read(qp, &now_ns);

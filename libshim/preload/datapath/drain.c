@@ -47,17 +47,6 @@ static __attribute__((noinline)) void copy_rest(struct shadow_batch *a, int i)
 	a->wc = a->own;
 }
 
-/* Returns whether it is the success of a whole untimed WR. */
-static inline bool deliver_one(struct qp *qp, struct shadow_batch *a, int i)
-{
-	if (__builtin_expect(a->wc[i].status, 0))
-		copy_rest(a, i);
-	else if (ccs_complete_whole(qp, a, i))
-		return true;
-	ccs_complete(qp, a, i);
-	return false;
-}
-
 static inline uint32_t qp_id(const struct ibv_wc *wc)
 {
 	return (uint32_t)(wc->wr_id >> 32);
@@ -105,9 +94,14 @@ static int deliver_to_qp(struct cq *cq, struct qp *qp, uint32_t id, struct shado
 			cq->out += run;
 			cq->out_space -= run;
 			i += run;
-			continue;
+		} else if (!in_place && !a->wc[i].status && ccs_complete_whole(qp, a, i)) {
+			i++;
+		} else {
+			if (__builtin_expect(a->wc[i].status, 0))
+				copy_rest(a, i);
+			ccs_complete(qp, a, i++);
+			timed = true;
 		}
-		timed |= !deliver_one(qp, a, i++);
 	} while (i < n && qp_id(&a->wc[i]) == id);
 	ccs_emit_leave(qp, timed);
 	return i;

@@ -25,33 +25,20 @@ enum { EMIT_BATCH = CCS_BATCH / 2 };
 enum { POLL_MIN_NS = 10000, POLL_MAX_NS = 1000000, POLLS_AT_ONCE = 16, POLL_SEGMENTS = 2,
        FLUSH_NS = 100000000, UNSIGNALLED_NS = 1000000000 };
 
-/* One doorbell's worth of segments. */
-struct doorbell {
-	struct ibv_send_wr wr[EMIT_BATCH];
-	uint64_t first;                  /* number of its first segment */
-	int n;
-};
-
-static void fill_batch(struct qp *qp, struct doorbell *b, uint64_t *now_ns)
+unsigned ccs_emit_build(struct qp *qp, struct ibv_send_wr *wqe, unsigned at, unsigned most,
+			uint64_t *now_ns)
 {
-	const struct ccs_seg *seg;
-	uint64_t number;
+	const uint64_t first = qp->flow.seg_head;
+	unsigned n;
 
-	if (__builtin_expect(ccs_flow_wants_entries(&qp->flow, EMIT_BATCH), 0))
+	if (__builtin_expect(ccs_flow_wants_entries(&qp->flow, CCS_BATCH), 0))
 		ccs_qp_add_entries(qp);
-	for (b->n = 0; b->n < EMIT_BATCH && ccs_flow_waiting(&qp->flow); b->n++) {
-		seg = __builtin_expect(qp->impaired, 0)
-			? ccs_impair_next(qp, now_ns)
-			: ccs_flow_next(&qp->flow, now_ns, ccs_now_ns);
-		if (!seg)
-			break;
-		number = ccs_flow_newest(&qp->flow);
-		if (!b->n)
-			b->first = number;
-		else
-			b->wr[b->n - 1].next = &b->wr[b->n];
-		ccs_wr_build(qp, seg, ccs_token(qp, number), &b->wr[b->n], (uint32_t)b->n);
+	n = ccs_flow_hand_over(&qp->flow, most, now_ns, ccs_now_ns);
+	for (unsigned i = 0; i < n; i++) {
+		ccs_wr_build(qp, first + i, &wqe[i], at + i);
+		wqe[i].next = &wqe[i + 1];
 	}
+	return n;
 }
 
 /* Where a doorbell is a system call, a thread could be cancelled in it, with our locks held. */
@@ -93,16 +80,24 @@ static void note_held(struct qp *qp, uint64_t now_ns)
 
 int ccs_emit(struct qp *qp, uint64_t *now_ns, uint64_t *refused)
 {
-	struct doorbell b;
-	int rc = 0;
+	const unsigned most = qp->impaired ? 1 : EMIT_BATCH;
+	struct ibv_send_wr wqe[EMIT_BATCH];
+	unsigned n;
+	int rc;
 
 	do {
-		fill_batch(qp, &b, now_ns);
-		if (b.n && qp->flow.gated_since_ns)
+		const uint64_t first = qp->flow.seg_head;
+
+		if (!ccs_flow_waiting(&qp->flow) || (qp->impaired && ccs_impair_holds(qp, now_ns)))
+			return 0;
+		n = ccs_emit_build(qp, wqe, 0, most, now_ns);
+		if (!n)
+			return 0;
+		if (qp->flow.gated_since_ns)
 			note_held(qp, ccs_now(now_ns));
-		if (b.n)
-			rc = ccs_emit_doorbell(qp, b.first, b.wr, refused);
-	} while (!rc && b.n == EMIT_BATCH);
+		wqe[n - 1].next = NULL;
+		rc = ccs_emit_doorbell(qp, first, wqe, refused);
+	} while (!rc && n == most);
 	return rc;
 }
 
@@ -222,11 +217,7 @@ void ccs_emit_await_flush(struct qp *qp, uint64_t *now_ns)
 		ccs_notify_count(qp);
 	if (ccs_emit_must_poll(qp) && (!due || due > ccs_now(now_ns) + poll_interval_ns(qp)))
 		due = ccs_now(now_ns) + poll_interval_ns(qp);
-	if (due)
-		ccs_pacer_thread_schedule(qp, due, ccs_now(now_ns));
-	else if (qp->scheduled)
-		ccs_pacer_thread_cancel(qp);
-	qp->scheduled = due;
+	ccs_pacer_thread_schedule(qp, due, due ? ccs_now(now_ns) : 0);
 }
 
 /* Without a thread, WRs of an application that sleeps would stay deferred: do not defer any
@@ -273,13 +264,8 @@ void ccs_emit_schedule_deferred(struct qp *qp, uint64_t *now_ns)
 
 		due = !due || due > next_poll ? next_poll : due;
 	}
-	if (due) {
-		if (!ccs_pacer_thread_schedule(qp, due, *now_ns))
-			disable_enforcement(qp, now_ns);
-	} else if (qp->scheduled) {
-		ccs_pacer_thread_cancel(qp);
-	}
-	qp->scheduled = due;
+	if (!ccs_pacer_thread_schedule(qp, due, *now_ns))
+		disable_enforcement(qp, now_ns);
 }
 
 static void emit_and_schedule(struct qp *qp, uint64_t *now_ns)
@@ -288,7 +274,6 @@ static void emit_and_schedule(struct qp *qp, uint64_t *now_ns)
 	const int rc = ccs_emit(qp, now_ns, &refused);
 
 	if (ccs_emit_is_full(qp, rc, refused)) {
-		qp->scheduled = true;
 		ccs_now(now_ns);
 		if (!ccs_pacer_thread_schedule(qp, *now_ns + poll_interval_ns(qp), *now_ns))
 			disable_enforcement(qp, now_ns);

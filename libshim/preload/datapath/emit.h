@@ -30,6 +30,10 @@ static inline bool ccs_emit_is_watched(const struct qp *qp)
 	       ccs_emit_must_poll(qp) && ccs_notify_is_all_unsignalled(qp->cq);
 }
 
+/* Hand over the segments that may leave, at most `most`, and build their WQEs, each linked to the
+ * place after it. The first is the `at`-th of its doorbell. Returns their number. */
+unsigned ccs_emit_build(struct qp *qp, struct ibv_send_wr *wqe, unsigned at, unsigned most,
+			uint64_t *now_ns);
 /* Emit until the gate closes. Returns the device's error code, and in *refused the WR. */
 int ccs_emit(struct qp *qp, uint64_t *now_ns, uint64_t *refused);
 /* The same for WRs that were just posted, of these flags: regardless of the gate if need be. */

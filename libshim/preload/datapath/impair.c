@@ -119,12 +119,10 @@ void ccs_impair_accept(struct qp *qp, uint64_t number)
 	im->due_ns[number & qp->flow.queue.wr_mask] = im->last_due_ns;
 }
 
-const struct ccs_seg *ccs_impair_next(struct qp *qp, uint64_t *now_ns)
+bool ccs_impair_holds(struct qp *qp, uint64_t *now_ns)
 {
-	if (is_active(qp) && (release_ns(qp) > ccs_now(now_ns) || has_lost_port(qp) ||
-			      due_rule(qp, *now_ns) >= 0))
-		return NULL;
-	return ccs_flow_next(&qp->flow, now_ns, ccs_now_ns);
+	return is_active(qp) && (release_ns(qp) > ccs_now(now_ns) || has_lost_port(qp) ||
+				 due_rule(qp, *now_ns) >= 0);
 }
 
 /* The device flushes the receives, and raises its events of the error state. */
@@ -221,7 +219,7 @@ void ccs_impair_status(struct qp *qp, struct ibv_wc *wc)
 static void set_impaired(struct qp *qp, bool impaired)
 {
 	qp->impaired = qp->flow.user.signals_all = impaired;
-	qp->special |= impaired;
+	qp->special = impaired || qp->syscalls || qp->wr_batch;
 }
 
 static bool is_wanted(const struct qp *qp)

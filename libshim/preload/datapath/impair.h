@@ -21,12 +21,12 @@ void ccs_impair_reset(struct qp *qp);
 
 /* WR `number` was accepted. */
 void ccs_impair_accept(struct qp *qp, uint64_t number);
-/* As ccs_flow_next(). */
-const struct ccs_seg *ccs_impair_next(struct qp *qp, uint64_t *now_ns);
+/* Whether the next WR that waits must not be posted now. */
+bool ccs_impair_holds(struct qp *qp, uint64_t *now_ns);
 /* If a failure is due and no WQE is in flight any more, fail the QP. Returns whether it was. */
 bool ccs_impair_fail(struct qp *qp, uint64_t now_ns);
 /*
- * When to call ccs_impair_next() or ccs_impair_fail() again. flow_due: as ccs_flow_wait();
+ * When to call ccs_impair_holds() or ccs_impair_fail() again. flow_due: as ccs_flow_wait();
  * next_poll: the time of the next poll, if a completion is waited for.
  */
 uint64_t ccs_impair_due(struct qp *qp, uint64_t now_ns, uint64_t flow_due, uint64_t next_poll);

@@ -202,11 +202,17 @@ bool ccs_pacer_thread_schedule(struct qp *qp, uint64_t due_ns, uint64_t now_ns)
 	uint64_t next;
 	bool failed;
 
+	if (!due_ns && !qp->scheduled)
+		return true;
+	qp->scheduled = due_ns;
 	ccs_lock(&pacer.lock);
-	if (!pacer.started)
+	if (due_ns && !pacer.started)
 		start_thread(now_ns);
-	count_waiting(!ccs_timer_is_set(&qp->timer));
-	ccs_timer_wheel_set(&pacer.wheel, &qp->timer, due_ns);
+	count_waiting(!!due_ns - ccs_timer_is_set(&qp->timer));
+	if (due_ns)
+		ccs_timer_wheel_set(&pacer.wheel, &qp->timer, due_ns);
+	else
+		ccs_timer_wheel_cancel(&pacer.wheel, &qp->timer);
 	next = ccs_timer_wheel_next(&pacer.wheel);
 	atomic_store_explicit(&ccs_pacer_thread_next_ns, next, memory_order_relaxed);
 	if (pacer.sleeping_until && next < pacer.sleeping_until &&
@@ -219,18 +225,6 @@ bool ccs_pacer_thread_schedule(struct qp *qp, uint64_t due_ns, uint64_t now_ns)
 	return !failed;
 }
 
-void ccs_pacer_thread_cancel(struct qp *qp)
-{
-	ccs_lock(&pacer.lock);
-	if (ccs_timer_is_set(&qp->timer)) {
-		count_waiting(-1);
-		ccs_timer_wheel_cancel(&pacer.wheel, &qp->timer);
-		atomic_store_explicit(&ccs_pacer_thread_next_ns, ccs_timer_wheel_next(&pacer.wheel),
-				      memory_order_relaxed);
-	}
-	ccs_unlock(&pacer.lock);
-}
-
 static void note_spinning(uint64_t now_ns)
 {
 	/* Not at every poll: all spinning threads share it. */
@@ -240,14 +234,17 @@ static void note_spinning(uint64_t now_ns)
 }
 
 /*
- * CQ `drained` was drained at now_ns. That time may be used for one QP only: segments of the next
- * QPs leave later, and their RTTs must not include that delay.
+ * If the time is known, the CQ was drained then. That time may be used for one QP only: segments of
+ * the next QPs leave later, and their RTTs must not include that delay.
  */
-static void serve_due(const struct cq *drained, const uint64_t now_ns)
+void ccs_pacer_thread_run_due(const struct cq *cq, uint64_t now_ns, bool spinning)
 {
-	uint64_t at_ns = now_ns;
+	const struct cq *const drained = now_ns != CCS_TIME_UNKNOWN ? cq : NULL;
+	uint64_t at_ns = ccs_now(&now_ns);
 	struct qp *qp;
 
+	if (spinning)
+		note_spinning(now_ns);
 	while (atomic_load_explicit(&ccs_pacer_thread_next_ns, memory_order_relaxed) <= now_ns) {
 		ccs_lock(&pacer.lock);
 		qp = pop_due(now_ns);
@@ -261,14 +258,4 @@ static void serve_due(const struct cq *drained, const uint64_t now_ns)
 		at_ns = CCS_TIME_UNKNOWN;
 		ccs_qp_put(qp);
 	}
-}
-
-void ccs_pacer_thread_run_due(const struct cq *cq, uint64_t now_ns, bool spinning)
-{
-	const bool drained = now_ns != CCS_TIME_UNKNOWN;
-
-	ccs_now(&now_ns);
-	if (spinning)
-		note_spinning(now_ns);
-	serve_due(drained ? cq : NULL, now_ns);
 }

@@ -7,10 +7,9 @@
 /* Start the thread, where WRs may have to wait later: the data path of the application may not be
  * allowed to, or may be in a signal handler that has interrupted malloc(). */
 void ccs_pacer_thread_prepare(void);
-/* Call ccs_emit_pump() for the QP at due_ns. False: the thread could not start, so no WR may
- * wait. */
+/* Call ccs_emit_pump() for the QP at due_ns; 0: never. Sets qp->scheduled. False: the thread could
+ * not start, so no WR may wait. */
 bool ccs_pacer_thread_schedule(struct qp *qp, uint64_t due_ns, uint64_t now_ns);
-void ccs_pacer_thread_cancel(struct qp *qp);
 unsigned ccs_pacer_thread_waiting(void);           /* QPs that are scheduled */
 bool ccs_pacer_thread_is_free(void);               /* no thread holds its lock */
 bool ccs_pacer_thread_is_asleep(void);             /* it does not work on a QP */

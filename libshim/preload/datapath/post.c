@@ -113,22 +113,6 @@ static int resolve_post_result(struct qp *qp, const struct ccs_post_outcome *o, 
 	return rc;
 }
 
-/* Build the WQE of the first segment of the WR just accepted, the n-th. False: it has to wait. */
-static inline bool
-build_gated(struct qp *qp, struct ibv_send_wr *wqe, int n, uint64_t *now_ns)
-{
-	const struct ccs_seg *seg;
-
-	if (ccs_flow_wants_entries(&qp->flow, CCS_BATCH))
-		ccs_qp_add_entries(qp);
-	seg = ccs_flow_next(&qp->flow, now_ns, ccs_now_ns);
-	if (!seg)
-		return false;
-	ccs_wr_build(qp, seg, ccs_token(qp, ccs_flow_newest(&qp->flow)), wqe, (uint32_t)n);
-	wqe->next = wqe + 1;
-	return true;
-}
-
 static inline bool is_signalled(const struct qp *qp, const struct ibv_send_wr *wr)
 {
 	return qp->sq_sig_all || (wr->send_flags & IBV_SEND_SIGNALED);
@@ -244,25 +228,18 @@ accept_lone(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr *wqe)
 		accept_other(qp, wr, CCS_RUN_READ, wqe));
 }
 
-/* One doorbell's worth of segments. */
-struct doorbell {
-	struct ibv_send_wr wr[CCS_BATCH];
-	uint64_t first;                  /* number of its first segment */
-	int n;
-};
-
 /*
- * Fill a doorbell with WRs that need not wait. Returns the first WR that is not accepted. The last
- * accepted WR may have to wait for the gate, or for its other segments. runs: a WR may be in a run.
+ * Fill a doorbell of CCS_BATCH WQEs with WRs that need not wait. Returns the end of its WQEs. The
+ * last accepted WR may have to wait for the gate, or for its other segments. *left: the first WR
+ * that is not accepted. runs: a WR may be in a run.
  */
-static inline struct ibv_send_wr *fill_at_once(struct qp *qp, struct ibv_send_wr *wr, bool runs,
-					       struct doorbell *b, uint64_t *now_ns)
+static inline struct ibv_send_wr *fill_at_once(struct qp *qp, struct ibv_send_wr **left, bool runs,
+					       struct ibv_send_wr *begin, uint64_t *now_ns)
 {
+	struct ibv_send_wr *wr = *left, *wqe = begin, *const end = begin + CCS_BATCH;
 	struct ccs_flow *f = &qp->flow;
-	struct ibv_send_wr *wqe = b->wr, *const end = wqe + CCS_BATCH;
 	uint32_t flags;
 
-	b->first = f->seg_head;
 	while (wr && wqe < end && !ccs_flow_waiting(f)) {
 		const struct ibv_send_wr *first = wqe;
 
@@ -276,31 +253,33 @@ static inline struct ibv_send_wr *fill_at_once(struct qp *qp, struct ibv_send_wr
 		if (ccs_flow_full(f) || (flags & CCS_WR_NO_DEFER))
 			break;
 		ccs_accept(qp, wr, flags);
-		if (build_gated(qp, wqe, (int)(wqe - b->wr), now_ns))
-			wqe++;
+		wqe += ccs_emit_build(qp, wqe, (unsigned)(wqe - begin), (unsigned)(end - wqe),
+				      now_ns);
 		wr = wr->next;
 	}
-	b->n = (int)(wqe - b->wr);
-	if (b->n)
-		wqe[-1].next = NULL;
-	return wr;
+	*left = wr;
+	return wqe;
 }
 
 /* Post WRs until one must wait. Returns as ccs_emit(); sets o->left as fill_at_once(). */
 static inline int post_at_once(struct qp *qp, bool runs, struct ccs_post_outcome *o,
 			       uint64_t *now_ns)
 {
-	struct doorbell b;
+	struct ibv_send_wr wqe[CCS_BATCH], *end;
 	int rc = 0;
 
 	if (qp->flow.state != CCS_FLOW_RUN || qp->state < IBV_QPS_RTS || qp->resumed ||
 	    qp->impaired)
 		return 0;
 	do {
-		o->left = fill_at_once(qp, o->left, runs, &b, now_ns);
-		if (b.n)
-			rc = ccs_emit_doorbell(qp, b.first, b.wr, &o->refused);
-	} while (!rc && o->left && b.n == CCS_BATCH);
+		const uint64_t first = qp->flow.seg_head;
+
+		end = fill_at_once(qp, &o->left, runs, wqe, now_ns);
+		if (end == wqe)
+			break;
+		end[-1].next = NULL;
+		rc = ccs_emit_doorbell(qp, first, wqe, &o->refused);
+	} while (!rc && o->left && end == wqe + CCS_BATCH);
 	return rc;
 }
 

@@ -110,15 +110,14 @@ static unsigned int flags_of(const struct ccs_seg *seg, unsigned int flags)
 	return seg->signal ? flags | IBV_SEND_SIGNALED : flags & ~(unsigned int)IBV_SEND_SIGNALED;
 }
 
-void ccs_wr_build(const struct qp *qp, const struct ccs_seg *seg, uint64_t token,
-		  struct ibv_send_wr *out, uint32_t n)
+void ccs_wr_build(const struct qp *qp, uint64_t segment, struct ibv_send_wr *out, uint32_t n)
 {
+	const struct ccs_seg *seg = ccs_flow_seg(&qp->flow, segment);
 	const struct ibv_send_wr *src = ccs_flow_wr(&qp->flow, seg->wr)->source;
 	struct ibv_sge *sge;
 
 	*out = *src;
-	out->next = NULL;
-	out->wr_id = token;
+	out->wr_id = ccs_token(qp, segment);
 	out->send_flags = flags_of(seg, src->send_flags);
 	if (seg->first && seg->last)
 		return;

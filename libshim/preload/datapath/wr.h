@@ -75,10 +75,9 @@ int ccs_wr_check(const struct qp *qp, const struct ibv_send_wr *wr);
  * result of ccs_wr_check(). */
 int ccs_wr_keep(struct qp *qp, uint64_t number);
 
-/* Build the WQE of a segment, the n-th of its doorbell. If it is not all of its WR, the QP must
- * have the memory for copies. */
-void ccs_wr_build(const struct qp *qp, const struct ccs_seg *seg, uint64_t token,
-		  struct ibv_send_wr *out, uint32_t n);
+/* Build the WQE, but for `next`, of a segment, the n-th of its doorbell. If it is not all of its
+ * WR, the QP must have the memory for copies. */
+void ccs_wr_build(const struct qp *qp, uint64_t segment, struct ibv_send_wr *out, uint32_t n);
 
 /* Set the members of a whole WR's WQE that the device reads, except `next`. atomic: the WR is a READ
  * or an atomic. */

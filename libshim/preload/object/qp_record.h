@@ -34,8 +34,9 @@ struct feedback {
 	double rate;                     /* bit/s, last stored in the slot */
 	uint64_t sent;                   /* bytes, last stored in the slot */
 	uint64_t direction_sent, direction_read; /* flow totals at the last check of direction */
-	bool direction_known;            /* it has sent or READ data */
-	bool inbound;                    /* most of its data come from the peer: READs */
+	bool direction_known : 1;        /* it has sent or READ data */
+	bool inbound : 1;                /* most of its data come from the peer: READs */
+	bool capped : 1;                 /* the slot's limit is in force */
 	uint16_t feedback_needs;         /* CCS_NEEDS_* at its registration with the agent */
 	uint32_t peer_qpn;
 	uint32_t switches;               /* changes between the algorithm and its fallback */

@@ -157,6 +157,7 @@ void ccs_publish_collect(const struct qp *qp, uint64_t now_ns, struct ccs_stats_
 		.state = qp->state,
 		.cnps = ccs_qp_feedback_cnps(qp),
 		.switches = qp->feedback.switches,
+		.tenant_cap = ccs_qp_feedback_cap(qp),
 		.failed_ns = qp->failure.failed_ns,
 		.failed_status = qp->failure.status,
 		.failed_event = qp->failure.event,

@@ -33,7 +33,7 @@ void ccs_qp_flow_config(const struct qp *qp, double line_rate, struct ccs_flow_c
 
 	*conf = (struct ccs_flow_config){
 		.line_rate = line_rate,
-		.max_rate = o->max_rate,
+		.max_rate = ccs_qp_feedback_max_rate(qp),
 		.base_rtt_us = o->base_rtt,
 		.rtt_jitter_us = o->rtt_jitter,
 		.clock_cost_us = ccs_shim()->clock_cost_us,

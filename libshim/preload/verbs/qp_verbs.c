@@ -129,7 +129,7 @@ static void set_dead(struct qp *qp, bool dead)
 	ccs_lock(&qp->lock);
 	qp->dead = dead;
 	if (dead)
-		ccs_pacer_thread_cancel(qp);
+		ccs_pacer_thread_schedule(qp, 0, 0);
 	else
 		ccs_emit_pump(qp, &now_ns);
 	ccs_qp_leave(qp);

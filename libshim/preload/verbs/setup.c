@@ -50,8 +50,8 @@ static void begin_trace(void)
 	const struct ccs_options *o = &ccs_shim()->options;
 	char head[900], job[CCS_JOB_TEXT];
 
-	snprintf(head, sizeof(head), "ccshim %s: %s, process %ld%s, cc=%s", PACKAGE_VERSION,
-		 program_invocation_short_name, (long)getpid(),
+	snprintf(head, sizeof(head), "ccshim %s: %s, process %ld, host %s%s, cc=%s", PACKAGE_VERSION,
+		 program_invocation_short_name, (long)getpid(), ccs_job()->host,
 		 ccs_job_text(ccs_job(), job, sizeof(job)), o->cc);
 	ccs_trace_setup(o->trace, o->trace_size, head);
 }

@@ -3,12 +3,14 @@
 #include "info.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/document.h"
 #include "config/plugin.h"
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/ccshim/shared/path_options.h"
+#include "tools/common/ask_agent.h"
 #include "tools/common/next_option.h"
 
 struct info {
@@ -148,6 +150,14 @@ static const struct ccs_cc_spec *chosen(const struct info *info)
 	return info->operand ? &info->cc : NULL;
 }
 
+static bool has_agent(const struct info *info)
+{
+	char *text = ask_agent(info->options.values.agent);
+
+	free(text);
+	return text;
+}
+
 static int print_text(struct info *info)
 {
 	if (info->version)
@@ -156,6 +166,10 @@ static int print_text(struct info *info)
 		info_options_file(&info->options);
 	else if (info->config)
 		info_options_text(&info->options);
+	if (info->config && info->options.rules.tenants)
+		printf("\n# The tenants of " CCS_SYSTEM_FILE " %s (agent = %s).\n",
+		       has_agent(info) ? "are enforced by the host agent"
+				       : "are not in force: no host agent responds", info->options.values.agent);
 	if (info->algorithms)
 		info_algorithms_text(chosen(info), &info->path);
 	return info->devices ? info_devices(NULL, info->operand) : EXIT_OK;
@@ -173,6 +187,8 @@ static int print_json(struct info *info)
 		info_version_json(&j);
 	if (info->config || info->file)
 		info_options_json(&j, &info->options);
+	if (info->config && info->options.rules.tenants)
+		ccs_json_bool(&j, "tenants_in_force", has_agent(info));
 	if (info->algorithms)
 		info_algorithms_json(&j, chosen(info), &info->path);
 	if (info->devices)

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/json.h"
 #include "base/suggest.h"
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/common/gnuplot.h"
@@ -20,8 +21,10 @@ static int print_help(void)
 	printf("usage: ccshim plot [OPTION...] FILE...\n\n"
 	       "Draws with gnuplot, for each flow in traces (option trace) or in recordings of\n"
 	       "'ccshim stat -i SECONDS --json', over time: rate, RTT, bytes in flight, the\n"
-	       "longest queue on its path, CNPs.\n\n"
-	       "  --output FILE      the picture, .png or .svg   [the first FILE's name, .png]\n"
+	       "longest queue on its path, CNPs; for each run in results of ccbench: goodput\n"
+	       "and queue.\n\n"
+	       "  --output FILE      the picture, .png or .svg   [the first FILE's name, .png];\n"
+	       "                     .json: all values and flows for Perfetto or Chrome instead\n"
 	       "  --cdf WHAT         the distribution of rtt, rate, inflight or queue instead\n"
 	       "  --flows N          maximum number of flows, the busiest ones       [%d]\n"
 	       "  --qp N             only this queue pair\n"
@@ -49,10 +52,13 @@ static int parse_cdf(struct plot *p)
 
 static int parse_out(struct plot *p)
 {
+	static struct ccs_json json;
+
 	p->out = optarg;
-	if (gnuplot_can_write(optarg))
+	p->json = plot_is_export(optarg) ? &json : NULL;
+	if (p->json || gnuplot_can_write(optarg))
 		return 0;
-	tool_error("plot", "-o: '%s' does not end in .png or .svg", optarg);
+	tool_error("plot", "--output: '%s' does not end in .png, .svg or .json", optarg);
 	return EXIT_USAGE;
 }
 
@@ -121,17 +127,31 @@ static int check_file(const struct plot *p, const char *file)
 	return -1;
 }
 
+static plot_reader *find_reader(const char *file)
+{
+	char start[4096] = "";
+	FILE *f = fopen(file, "re");
+
+	if (f) {
+		start[fread(start, 1, sizeof(start) - 1, f)] = '\0';
+		fclose(f);
+	}
+	if (start[strspn(start, " \t\r\n")] != '{')
+		return plot_read_trace;
+	return strstr(start, "\"runs\"") ? plot_read_bench : plot_read_stat;
+}
+
 static int read_all(struct plot *p, char **files)
 {
-	const bool stat = plot_is_stat(files[0]);
+	plot_reader *const read = find_reader(files[0]);
 
 	for (unsigned i = 0; files[i]; i++) {
-		if (plot_is_stat(files[i]) != stat) {
-			tool_error("plot", "a trace and a recording of 'ccshim stat' have no common "
-				   "time line: draw them separately");
+		if (find_reader(files[i]) != read) {
+			tool_error("plot", "traces, recordings of 'ccshim stat' and results of ccbench "
+				   "have no common time line: draw them separately");
 			return -1;
 		}
-		if ((stat ? plot_read_stat : plot_read_trace)(p, i, files[i]))
+		if (read(p, i, files[i]))
 			return -1;
 	}
 	return 0;
@@ -142,9 +162,15 @@ static void name_flows(struct plot *p, char **files)
 	for (unsigned i = 0; i < p->n; i++) {
 		struct plot_flow *flow = p->flow[i];
 
-		snprintf(flow->name, sizeof(flow->name), "%.40s%s%sQP %" PRIu32 "%s%s",
-			 files[1] ? basename(files[flow->source]) : "", files[1] ? " " : "", flow->owner,
-			 (uint32_t)flow->id, *flow->peer ? " to " : "", flow->peer);
+		if (!*flow->label)
+			snprintf(flow->label, sizeof(flow->label), "QP %" PRIu32, (uint32_t)flow->id);
+		snprintf(flow->name, sizeof(flow->name), "%.40s%s%s%s%s%s",
+			 files[1] && !p->json ? basename(files[flow->source]) : "",
+			 files[1] && !p->json ? " " : "", p->json ? "" : flow->owner, flow->label,
+			 *flow->peer ? " to " : "", flow->peer);
+		if (!flow->process[strspn(flow->process, " ")])
+			snprintf(flow->process, sizeof(flow->process), "%.150s",
+				 basename(files[flow->source]));
 	}
 }
 
@@ -182,6 +208,25 @@ static int draw_picture(const struct plot *p)
 	return rc;
 }
 
+static int export_values(struct plot *p, char **files)
+{
+	struct new_file to;
+	int rc, error;
+
+	if (!new_file_open(&to, p->out, 0666)) {
+		tool_error("plot", "%s: %m", p->out);
+		return -1;
+	}
+	ccs_json_start_line(p->json, to.file);
+	plot_export_begin(p);
+	rc = read_all(p, files);
+	error = rc ? ECANCELED : ccs_json_finish(p->json) ? 0 : errno;
+	error = new_file_close(&to, error);
+	if (error && !rc)
+		tool_error("plot", "%s: %s", p->out, strerror(error));
+	return error ? -1 : 0;
+}
+
 static int plot(struct plot *p, char **files)
 {
 	for (unsigned i = 0; files[i]; i++)
@@ -191,12 +236,14 @@ static int plot(struct plot *p, char **files)
 		return -1;
 	name_flows(p, files);
 	p->values = true;
+	if (p->json)
+		return export_values(p, files);
 	return read_all(p, files) || draw_picture(p) ? -1 : 0;
 }
 
 int cmd_plot(int argc, char **argv)
 {
-	struct plot p = { .most = GNUPLOT_COLORS, .cdf = -1, .t0 = INFINITY,
+	struct plot p = { .cdf = -1, .t0 = INFINITY,
 			  .span = { [PLOT_RTT].first = INFINITY, [PLOT_INFLIGHT].first = INFINITY } };
 	int letter, rc;
 
@@ -207,10 +254,13 @@ int cmd_plot(int argc, char **argv)
 		if (parse_option(&p, letter))
 			return EXIT_USAGE;
 	}
-	if (optind == argc) {
-		tool_error("plot", "FILE is missing: give a trace or a recording");
+	if (optind == argc || (p.json && (p.cdf >= 0 || p.script))) {
+		tool_error("plot", optind == argc ? "FILE is missing: give a trace or a recording"
+			   : "--cdf and --dry-run are for pictures, not for a .json file");
 		return tool_usage_error("plot");
 	}
+	if (!p.most)
+		p.most = p.json ? UINT_MAX : GNUPLOT_COLORS;
 	snprintf(p.title, sizeof(p.title), argc - optind > 1 ? "%.200s and %d more" : "%.200s",
 		 argv[optind], argc - optind - 1);
 	if (!p.out)

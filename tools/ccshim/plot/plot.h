@@ -12,7 +12,11 @@
 
 struct ccs_hist;
 
-enum plot_what { PLOT_RATE, PLOT_RTT, PLOT_INFLIGHT, PLOT_QUEUE, PLOT_CNPS, PLOT_WHATS };
+enum plot_what {
+	PLOT_RATE, PLOT_RTT, PLOT_INFLIGHT, PLOT_QUEUE, PLOT_CNPS,
+	PLOT_WHATS,              /* the panels; what follows is only exported */
+	PLOT_WINDOW = PLOT_WHATS, PLOT_ADVICE, PLOT_EXPORTS
+};
 
 enum { PLOT_PARTS = 200, PLOT_PART_VALUES = 50 };
 
@@ -37,8 +41,11 @@ struct plot_parts {
 struct plot_flow {
 	unsigned source;         /* number of the file */
 	uint64_t id;             /* within it */
-	char owner[48];          /* the process and its rank, if the file names them */
+	unsigned pid;            /* 0: unknown */
+	char process[160];       /* program, rank and host, if the file names them */
+	char owner[48];          /* the process and its rank, if the legend needs them */
 	char peer[INET6_ADDRSTRLEN]; /* "": unknown */
+	char label[48];          /* "": the queue pair's number is its label */
 	char name[160];
 	double bytes;            /* acknowledged */
 	uint64_t rows;           /* used if the file has no bytes */
@@ -47,12 +54,15 @@ struct plot_flow {
 	struct ccs_hist *hist;   /* of plot.cdf; NULL: no value yet */
 	struct plot_parts parts[PLOT_WHATS]; /* of RTTs and bytes in flight */
 	double cnps, origin, max_rate; /* used by the reader */
+	uint64_t track;          /* process ID in the export */
+	double exported[PLOT_EXPORTS]; /* the latest values */
 };
 
 struct plot {
 	const char *out;         /* the picture's name */
 	char title[256];
 	bool script;             /* print the commands for gnuplot instead */
+	struct ccs_json *json;   /* export to it instead; NULL: draw a picture */
 	unsigned most;           /* flows */
 	bool has_qp;
 	uint32_t qp;             /* draw only this QP; see has_qp */
@@ -79,10 +89,17 @@ int plot_add_to_part(struct plot *p, struct plot_flow *flow, enum plot_what what
 unsigned plot_choose(struct plot *p);
 void plot_free(struct plot *p);
 
-/* plot_trace.c, plot_stat.c: one pass over a file. 0, or -1 after printing an error. */
-int plot_read_trace(struct plot *p, unsigned source, const char *file);
-int plot_read_stat(struct plot *p, unsigned source, const char *file);
-bool plot_is_stat(const char *file);
+/* plot_trace.c, plot_stat.c, plot_bench.c: one pass over a file. 0, or -1 after printing an error. */
+typedef int plot_reader(struct plot *p, unsigned source, const char *file);
+plot_reader plot_read_trace, plot_read_stat, plot_read_bench;
+
+/* plot_export.c: the Trace Event Format, which Perfetto and Chrome read. */
+bool plot_is_export(const char *file);
+/* Between the passes: name processes and flows. */
+void plot_export_begin(struct plot *p);
+/* In the second pass. An instant is written only if there is an export. */
+void plot_export_value(struct plot *p, struct plot_flow *flow, enum plot_what what, double t, double v);
+void plot_export_instant(struct plot *p, struct plot_flow *flow, const char *name, double t);
 
 /* plot_draw.c. 0, or -1 if no value is to be drawn. */
 int plot_draw(const struct plot *p, FILE *script);

@@ -122,7 +122,7 @@ int plot_add_to_part(struct plot *p, struct plot_flow *flow, enum plot_what what
 		parts->values++;
 		return 0;
 	}
-	if (!flow->shown || !parts->n || p->cdf >= 0)
+	if (!flow->shown || !parts->n || p->cdf >= 0 || p->json)
 		return 0;
 	if (!parts->hist)
 		parts->hist = calloc(parts->n, sizeof(*parts->hist));
@@ -146,6 +146,10 @@ static unsigned parts_of(const struct plot *p, const struct plot_flow *flow, uns
 int plot_add(struct plot *p, struct plot_flow *flow, enum plot_what what, double t, double v)
 {
 	if (!isfinite(v) || !p->values || !flow->shown)
+		return 0;
+	if (p->json)
+		plot_export_value(p, flow, what, t, v);
+	if (p->json || what >= PLOT_WHATS)
 		return 0;
 	p->t0 = fmin(p->t0, t);
 	flow->of[what].steps = what == PLOT_RATE;

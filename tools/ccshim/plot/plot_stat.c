@@ -88,10 +88,12 @@ static int add_values(struct line *l, struct plot_flow *flow)
 	flow->bytes = fmax(l->qp.bytes, 0) + (l->interval ? flow->bytes : 0);
 	flow->cnps = fmax(l->qp.cnps, 0) + (l->interval ? flow->cnps : 0);
 	snprintf(flow->owner, sizeof(flow->owner), "%.15s[%.0f] %s", l->program, l->pid, l->rank);
+	snprintf(flow->process, sizeof(flow->process), "%s %s", l->program, l->rank);
+	flow->pid = (unsigned)l->pid;
 	memcpy(flow->peer, l->peer, sizeof(flow->peer));
 	return plot_add(p, flow, PLOT_RATE, l->t, l->qp.rate) ||
 	       plot_add(p, flow, PLOT_RTT, l->t, l->qp.p50 / 1e6) ||
-	       plot_add(p, flow, PLOT_RTT, l->t, p->cdf < 0 ? l->qp.p99 / 1e6 : NAN) ||
+	       plot_add(p, flow, PLOT_RTT, l->t, p->cdf < 0 && !p->json ? l->qp.p99 / 1e6 : NAN) ||
 	       plot_add_to_part(p, flow, PLOT_INFLIGHT, l->t, l->qp.inflight) ||
 	       plot_add(p, flow, PLOT_INFLIGHT, l->t, l->qp.inflight) ||
 	       plot_add(p, flow, PLOT_QUEUE, l->t, l->qp.queue) ||
@@ -192,16 +194,4 @@ int plot_read_stat(struct plot *p, unsigned source, const char *file)
 	if (f)
 		fclose(f);
 	return rc;
-}
-
-bool plot_is_stat(const char *file)
-{
-	FILE *f = fopen(file, "re");
-	int c = ' ';
-
-	while (f && (c == ' ' || c == '\t' || c == '\n'))
-		c = getc(f);
-	if (f)
-		fclose(f);
-	return c == '{';
 }

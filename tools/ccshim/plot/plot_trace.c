@@ -41,6 +41,7 @@ static int add_ack(struct plot *p, struct plot_flow *flow, double t, const struc
 	return plot_add_to_part(p, flow, PLOT_RTT, t, rtt) || plot_add(p, flow, PLOT_RTT, t, rtt) ||
 	       plot_add_to_part(p, flow, PLOT_INFLIGHT, t, inflight ? ack->inflight : NAN) ||
 	       plot_add(p, flow, PLOT_INFLIGHT, t, inflight ? ack->inflight : NAN) ||
+	       plot_add(p, flow, PLOT_ADVICE, t, ack->advised_rate > 0 ? ack->advised_rate : NAN) ||
 	       plot_add(p, flow, PLOT_QUEUE, t, longest_queue(&row->ev)) ? -1 : 0;
 }
 
@@ -50,13 +51,16 @@ static int add_row(struct plot *p, struct plot_flow *flow, const struct replay_f
 	const double t = time_of(p, flow, row);
 
 	flow->rows++;
-	if (*f->rank)
-		snprintf(flow->owner, sizeof(flow->owner), "rank %s ", f->rank);
 	if (row->ev.kind == CCS_CC_EVENT_START || row->ev.kind == CCS_CC_EVENT_PATH)
 		flow->max_rate = row->ev.max_rate;
 	if (plot_add(p, flow, PLOT_RATE, t, flow->max_rate > 0 ? fmin(row->ev.out.rate, flow->max_rate) :
 								  row->ev.out.rate))
 		return -1;
+	if (plot_add(p, flow, PLOT_WINDOW, t, row->ev.out.window > 0 ? row->ev.out.window : NAN))
+		return -1;
+	if (row->ev.kind != CCS_CC_EVENT_ACK && row->ev.kind != CCS_CC_EVENT_SEND &&
+	    row->ev.kind != CCS_CC_EVENT_TICK)
+		plot_export_instant(p, flow, row->event, t);
 	switch (row->ev.kind) {
 	case CCS_CC_EVENT_ACK:
 		return add_ack(p, flow, t, row, f->has[COL_INFLIGHT]);
@@ -72,24 +76,35 @@ struct rows_of {
 	unsigned source;
 };
 
-static void name_peer(void *arg, uint32_t qp, const char *address)
+static void name_peer(void *arg, unsigned process, uint32_t qp, const char *address)
 {
 	const struct rows_of *of = arg;
-	struct plot_flow *flow = plot_flow(of->plot, of->source, qp);
+	struct plot_flow *flow = plot_flow(of->plot, of->source, (uint64_t)process << 32 | qp);
 
 	if (flow)
 		snprintf(flow->peer, sizeof(flow->peer), "%s", address);
 }
 
-/* Report an incomplete trace, once per file. */
-static void report_incomplete(const struct plot *p, const struct replay_file *f)
+/* Name the processes of the file's flows, in the legend if there are several. */
+static void name_processes(struct plot *p, unsigned source, const struct replay_file *f)
 {
-	if (!p->values && f->cut)
-		tool_error("plot", "%s ends in the middle of a line, which is ignored; its process "
-			   "was probably killed", f->name);
-	if (!p->values && f->lost)
-		tool_error("plot", "%s: %" PRIu64 " events were dropped when it was recorded", f->name,
-			   f->lost);
+	for (unsigned i = 0; i < p->n; i++) {
+		struct plot_flow *flow = p->flow[i];
+		const struct replay_process *of = &f->process[flow->id >> 32];
+		char rank[24] = "";
+
+		if (flow->source != source || flow->id >> 32 >= f->processes)
+			continue;
+		if (*of->rank)
+			snprintf(rank, sizeof(rank), "rank %s ", of->rank);
+		flow->pid = of->pid;
+		snprintf(flow->process, sizeof(flow->process), "%s %s%s%s", of->program, rank,
+			 *of->host ? "on " : "", of->host);
+		if (f->processes > 1)
+			snprintf(flow->owner, sizeof(flow->owner), "%.15s[%u] %s", of->program, of->pid, rank);
+		else
+			memcpy(flow->owner, rank, sizeof(rank));
+	}
 }
 
 static int read_rows(struct plot *p, unsigned source, struct replay_file *f)
@@ -99,11 +114,14 @@ static int read_rows(struct plot *p, unsigned source, struct replay_file *f)
 	int rc;
 
 	while ((rc = replay_next(f, &row)) == 1) {
-		flow = plot_flow(p, source, row.has_qp ? row.qp : 0);
+		flow = plot_flow(p, source, (uint64_t)row.process << 32 | row.qp);
 		if (!flow || add_row(p, flow, f, &row))
 			return -1;
 	}
-	report_incomplete(p, f);
+	if (!p->values) { /* once per file */
+		replay_report_incomplete(f);
+		name_processes(p, source, f);
+	}
 	return rc;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * ccshim replay: passes the events of a trace to an algorithm, and prints its decisions
- * as CSV or compares them with the recorded ones.
+ * as CSV or compares them with the recorded ones; or prints traces as one table.
  */
 #include "replay.h"
 
@@ -23,10 +23,10 @@ struct replay {
 	struct ccs_cc_spec spec;
 	struct ccs_cc_path path;
 	struct ccs_cc cc;
-	bool timers, check;
-	bool has_qp;             /* qp is given, or known from the first row */
-	bool given_qp;
-	uint32_t qp;
+	bool timers, check, table;
+	bool has_qp;             /* qp and process are known from the first row that is replayed */
+	bool given_qp, given_pid;
+	unsigned qp, pid, process;
 	bool started;            /* the path is known */
 	double now_us;
 	unsigned long now_line;  /* the line of now_us */
@@ -37,8 +37,10 @@ struct replay {
 
 static int print_help(void)
 {
-	printf("usage: ccshim replay -a ALG[:PARAM=VALUE,...] [OPTION...] FILE|-\n\n"
-	       "Passes the events of a trace to an algorithm and prints its decisions as CSV.\n\n"
+	printf("usage: ccshim replay -a ALG[:PARAM=VALUE,...] [OPTION...] FILE|-\n"
+	       "       ccshim replay --table FILE...\n\n"
+	       "Passes the events of a trace to an algorithm and prints its decisions as CSV, or\n"
+	       "prints the events of traces as one table.\n\n"
 	       "  -a, --cc ALG    the algorithm, ALG[:PARAM=VALUE,...]; see 'ccshim info -a'\n"
 	       "  --line-rate R   line rate of the port\n"
 	       "  --base-rtt T    unloaded round-trip time\n"
@@ -46,6 +48,8 @@ static int print_help(void)
 	       "  --segment S     segment size                        [64k]\n"
 	       "  --flows N       flows of this host                  [1]\n"
 	       "  --qp N          only the rows of this queue pair\n"
+	       "  --pid N         only the rows of this process\n"
+	       "  --table         print the traces of any number of processes as one CSV table\n"
 	       "  --timers        also a row for each timer of the algorithm\n"
 	       "  --check         compare with the recorded decisions, print no rows\n"
 	       "  -h, --help      this text\n\n"
@@ -87,17 +91,22 @@ static void print_row(struct replay *r, double t_us, const char *event)
 /* 1 if the row belongs to the chosen QP, 0 if not. */
 static int choose_qp(struct replay *r, const struct replay_row *row)
 {
+	const struct replay_process *p = r->file.process;
+
 	if (!row->has_qp && r->given_qp)
 		return replay_fault(&r->file, COL_QP, "--qp is given, but the header has no such column");
-	if (!row->has_qp || (r->has_qp && row->qp == r->qp))
-		return 1;
-	if (r->given_qp)
+	if ((r->given_qp && row->qp != r->qp) || (r->given_pid && p[row->process].pid != r->pid))
 		return 0;
-	if (r->has_qp)
+	if (r->has_qp && row->qp != r->qp)
 		return replay_fault(&r->file, COL_QP, "the trace contains QP %" PRIu32 " and QP %" PRIu32
 				    ": choose one with --qp", r->qp, row->qp);
+	if (r->has_qp && row->process != r->process)
+		return replay_fault(&r->file, COL_PID, "the trace contains QP %" PRIu32 " of processes "
+				    "%u and %u: choose one with --pid", r->qp, p[r->process].pid,
+				    p[row->process].pid);
 	r->has_qp = true;
 	r->qp = row->qp;
+	r->process = row->process;
 	return 1;
 }
 
@@ -170,8 +179,9 @@ static int replay_row(struct replay *r, const struct replay_row *row)
 
 static int finish(const struct replay *r)
 {
-	if (r->given_qp && !r->now_line) {
-		tool_error("replay", "%s: there is no row of QP %" PRIu32, r->file.name, r->qp);
+	if ((r->given_qp || r->given_pid) && !r->now_line) {
+		tool_error("replay", "%s: there is no row of %s %u", r->file.name,
+			   r->given_qp ? "QP" : "process", r->given_qp ? r->qp : r->pid);
 		return EXIT_FAILED;
 	}
 	if (r->check && !r->compared) {
@@ -218,23 +228,26 @@ static int parse_algorithm(struct replay *r)
 	return EXIT_USAGE;
 }
 
-static int parse_qp(struct replay *r)
+/* --qp and --pid */
+static int parse_number(const char *option, unsigned long least, unsigned *number, bool *given)
 {
 	unsigned long value;
 
-	if (!tool_parse_count("replay", "--qp", optarg, 0, UINT32_MAX, &value))
+	if (!tool_parse_count("replay", option, optarg, least, UINT32_MAX, &value))
 		return EXIT_USAGE;
-	r->qp = (uint32_t)value;
-	r->has_qp = r->given_qp = true;
+	*number = (unsigned)value;
+	*given = true;
 	return 0;
 }
 
-enum { OPT_QP = 256, OPT_TIMERS, OPT_CHECK };
+enum { OPT_QP = 256, OPT_PID, OPT_TABLE, OPT_TIMERS, OPT_CHECK };
 
 static const struct option long_options[] = {
 	PATH_LONG_OPTIONS,
 	{ "cc", required_argument, NULL, 'a' },
 	{ "qp", required_argument, NULL, OPT_QP },
+	{ "pid", required_argument, NULL, OPT_PID },
+	{ "table", no_argument, NULL, OPT_TABLE },
 	{ "timers", no_argument, NULL, OPT_TIMERS },
 	{ "check", no_argument, NULL, OPT_CHECK },
 	{ "help", no_argument, NULL, 'h' },
@@ -245,7 +258,9 @@ static int parse_option(struct replay *r, int letter)
 {
 	switch (letter) {
 	case 'a': return parse_algorithm(r);
-	case OPT_QP: return parse_qp(r);
+	case OPT_QP: return parse_number("--qp", 0, &r->qp, &r->given_qp);
+	case OPT_PID: return parse_number("--pid", 1, &r->pid, &r->given_pid);
+	case OPT_TABLE: r->table = true; return 0;
 	case OPT_TIMERS: r->timers = true; return 0;
 	case OPT_CHECK: r->check = true; return 0;
 	default: return path_parse("replay", letter, &r->path);
@@ -257,8 +272,10 @@ static int start_replay(struct replay *r, char **operands)
 {
 	const bool rate = r->path.line_rate > 0, rtt = r->path.base_rtt_us > 0;
 
-	if (!r->spec.ops || !operands[0] || operands[1] || rate != rtt) {
-		if (operands[0] && operands[1])
+	if (!r->spec.ops || !operands[0] || operands[1] || rate != rtt || r->table) {
+		if (r->table)
+			tool_error("replay", "--table is followed by files, without other options");
+		else if (operands[0] && operands[1])
 			tool_error("replay", "unexpected argument '%s'", operands[1]);
 		else
 			tool_error("replay", "%s", !r->spec.ops ? "-a ALG is missing"
@@ -288,6 +305,8 @@ int cmd_replay(int argc, char **argv)
 		if (parse_option(&r, letter))
 			return EXIT_USAGE;
 	}
+	if (r.table && optind == 2 && argv[2])
+		return replay_print_table(argv + optind);
 	if (start_replay(&r, argv + optind))
 		return EXIT_USAGE;
 	status = replay_trace(&r, argv[optind]);

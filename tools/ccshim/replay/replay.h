@@ -13,8 +13,16 @@ enum replay_column {
 	COL_T_US, COL_T_NS, COL_EVENT, COL_QP, COL_RTT_US, COL_RTT_NS, COL_BYTES, COL_ACK_SEQ,
 	COL_SND_NXT, COL_INFLIGHT, COL_PATH, COL_FLOWS, COL_HOPS, COL_COVERS, COL_ADVISED, COL_NIC_WAIT,
 	COL_SET,
-	COL_RATE, COL_WINDOW, COL_CLOCK,
+	COL_RATE, COL_WINDOW, COL_CLOCK, COL_PID, COL_PROGRAM, COL_HOST, COL_RANK,
 	REPLAY_COLUMNS
+};
+
+extern const char *const replay_column_names[REPLAY_COLUMNS];
+
+/* Texts are "" and pid is 0 if they are not recorded. Texts have no comma, quote or '#'. */
+struct replay_process {
+	unsigned pid;
+	char program[64], host[64], rank[16];
 };
 
 struct replay_row {
@@ -23,6 +31,7 @@ struct replay_row {
 	double clock_us;         /* the host's clock; NAN: not recorded */
 	bool has_qp;
 	uint32_t qp;
+	unsigned process;        /* index into replay_file.process */
 };
 
 struct replay_file {
@@ -37,9 +46,13 @@ struct replay_file {
 	bool has[REPLAY_COLUMNS];
 	bool whole_lines;        /* ignore a last line without a newline, and set cut */
 	bool cut;
-	char rank[16];           /* rank of the process that wrote the next lines; "": not recorded */
+	bool empty;              /* there is no line but comments */
+	bool report_unknown;     /* print a message for each column that is ignored */
+	struct replay_process *process; /* the processes so far */
+	unsigned processes;
+	unsigned latest;         /* the process whose description was read last */
 	/* NULL, or called when a queue pair is connected to a peer with that address. */
-	void (*handle_peer)(void *arg, uint32_t qp, const char *address);
+	void (*handle_peer)(void *arg, unsigned process, uint32_t qp, const char *address);
 	void *arg;
 	uint64_t lost;           /* events so far that the recorder dropped */
 	char *text[REPLAY_COLUMNS]; /* fields of the current line; NULL: no such column */
@@ -52,6 +65,12 @@ void replay_close(struct replay_file *f);
 
 /* Read the next event: 1, 0 at the end, -1 after printing an error with line and column. */
 int replay_next(struct replay_file *f, struct replay_row *row);
+
+/* Print a message if the end is missing or the recorder dropped events. */
+void replay_report_incomplete(const struct replay_file *f);
+
+/* Print all events of the files as one table. Returns an exit status. */
+int replay_print_table(char **files);
 
 /* Print "FILE:LINE: column NAME: text" to stderr; returns -1. REPLAY_COLUMNS: without a column. */
 int replay_fault(const struct replay_file *f, enum replay_column column, const char *fmt, ...)

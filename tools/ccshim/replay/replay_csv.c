@@ -15,7 +15,7 @@
 
 #define MOST 0x1p53 /* beyond, a double skips whole numbers */
 
-static const char *const columns[REPLAY_COLUMNS] = {
+const char *const replay_column_names[REPLAY_COLUMNS] = {
 	[COL_T_US] = "t_us", [COL_T_NS] = "t_ns", [COL_EVENT] = "event", [COL_QP] = "qp",
 	[COL_RTT_US] = "rtt_us", [COL_RTT_NS] = "rtt_ns", [COL_BYTES] = "bytes",
 	[COL_ACK_SEQ] = "ack_seq", [COL_SND_NXT] = "snd_nxt", [COL_INFLIGHT] = "inflight",
@@ -23,6 +23,7 @@ static const char *const columns[REPLAY_COLUMNS] = {
 	[COL_COVERS] = "covers_us", [COL_ADVISED] = "advised_bps",
 	[COL_NIC_WAIT] = "nic_wait_us", [COL_SET] = "set",
 	[COL_RATE] = "rate_bps", [COL_WINDOW] = "window_bytes", [COL_CLOCK] = "clock_us",
+	[COL_PID] = "pid", [COL_PROGRAM] = "program", [COL_HOST] = "host", [COL_RANK] = "rank",
 };
 
 int replay_fault(const struct replay_file *f, enum replay_column column, const char *fmt, ...)
@@ -35,7 +36,7 @@ int replay_fault(const struct replay_file *f, enum replay_column column, const c
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	tool_error(f->cmd, "%s:%lu: %s%s%s%s", f->name, f->line, named ? "column " : "",
-		   named ? columns[column] : "", named ? ": " : "", text);
+		   named ? replay_column_names[column] : "", named ? ": " : "", text);
 	return -1;
 }
 
@@ -76,25 +77,72 @@ static char *trim(char *text)
 	return text;
 }
 
-/* Comments give the number of lost events, peers, and at the start of a process's rows its rank. */
-static void read_comment(struct replay_file *f, const char *text)
+/* Find or add a process; NULL as host: any. -1 after printing an error. */
+static int find_process(struct replay_file *f, unsigned pid, const char *host)
+{
+	struct replay_process *all = f->process;
+
+	for (unsigned i = f->processes; i-- > 0;)
+		if (all[i].pid == pid && (!host || strcmp(all[i].host, host) == 0))
+			return (int)i;
+	if ((f->processes & (f->processes - 1)) == 0)
+		all = reallocarray(all, f->processes ? 2 * (size_t)f->processes : 1, sizeof(*all));
+	if (!all)
+		return replay_fault(f, REPLAY_COLUMNS, "no memory");
+	f->process = all;
+	all[f->processes] = (struct replay_process){ .pid = pid };
+	snprintf(all[f->processes].host, sizeof(all->host), "%s", host ? host : "");
+	return (int)f->processes++;
+}
+
+/* A program may have any name. */
+static void copy_name(char *to, size_t len, const char *name)
+{
+	snprintf(to, len, "%s", name);
+	for (; *to; to++)
+		if (strchr(",\"#", *to) || (unsigned char)*to < ' ')
+			*to = '_';
+}
+
+/* VERSION: PROGRAM, process PID, host HOST, rank RANK, ... */
+static void read_process(struct replay_file *f, char *text)
+{
+	char *program = strstr(text, ": "), *at = program ? strstr(program, ", process ") : NULL;
+	const char *rank = at ? strstr(at, ", rank ") : NULL;
+	char host[64] = "", digits[16] = "";
+	unsigned pid;
+	int i;
+
+	if (!at || sscanf(at, ", process %u, host %63[^, ]", &pid, host) < 1)
+		return;
+	i = find_process(f, pid, host);
+	if (i < 0)
+		return;
+	*at = '\0';
+	copy_name(f->process[i].program, sizeof(f->process[i].program), program + 2);
+	if (rank)
+		sscanf(rank, ", rank %15[0-9]", digits);
+	snprintf(f->process[i].rank, sizeof(f->process[i].rank), "%s", digits);
+	f->latest = (unsigned)i;
+}
+
+/* Comments give the number of lost events, peers, and before a process's rows its description. */
+static void read_comment(struct replay_file *f, char *text)
 {
 	char peer[INET6_ADDRSTRLEN];
 	unsigned long lost;
-	const char *at;
+	unsigned pid;
 	uint32_t qp;
+	int n, process;
 
 	if (sscanf(text, "# %lu events are lost", &lost) == 1)
 		f->lost += lost;
-	if (f->handle_peer && sscanf(text, "# QP %" SCNu32 " sends to %45[0-9a-f.:]", &qp, peer) == 2)
-		f->handle_peer(f->arg, qp, peer);
-	if (strncmp(text, "# ccshim ", 9) != 0)
-		return;
-	*f->rank = '\0';
-	at = strstr(text, ", process ");
-	at = at ? strstr(at, ", rank ") : NULL;
-	if (at && sscanf(at, ", rank %15[0-9]", f->rank) != 1)
-		*f->rank = '\0';
+	n = sscanf(text, "# QP %" SCNu32 " sends to %45[0-9a-f.:] (process %u)", &qp, peer, &pid);
+	process = n == 3 ? find_process(f, pid, NULL) : (int)f->latest;
+	if (f->handle_peer && n >= 2 && process >= 0)
+		f->handle_peer(f->arg, (unsigned)process, qp, peer);
+	if (strncmp(text, "# ccshim ", 9) == 0)
+		read_process(f, text);
 }
 
 /* Read the next line, without empty lines and comments. */
@@ -118,7 +166,7 @@ static int read_content(struct replay_file *f, char **text)
 static enum replay_column column_named(const char *name)
 {
 	for (unsigned i = 0; i < REPLAY_COLUMNS; i++)
-		if (strcmp(columns[i], name) == 0)
+		if (strcmp(replay_column_names[i], name) == 0)
 			return i;
 	return REPLAY_COLUMNS;
 }
@@ -145,18 +193,20 @@ static int find_header(struct replay_file *f, char **text)
 
 	while ((rc = read_content(f, text)) > 0 && **text >= '0' && **text <= '9')
 		rows++;
+	f->empty = !rc && !rows;
 	if (!rc)
 		tool_error(f->cmd, "%s: the file %s", f->name,
 			   rows ? "has no header" : "is empty, without a header");
 	return rc > 0 ? 0 : -1;
 }
 
-static int read_header(struct replay_file *f)
+static int parse_header(struct replay_file *f, char *rest)
 {
-	char *rest, *name;
+	char *name;
 
-	if (find_header(f, &rest))
-		return -1;
+	f->fields = 0;
+	memset(f->has, 0, sizeof(f->has));
+	memset(f->text, 0, sizeof(f->text));
 	while ((name = strsep(&rest, ","))) {
 		const enum replay_column column = column_named(trim(name));
 
@@ -167,6 +217,9 @@ static int read_header(struct replay_file *f)
 			return replay_fault(f, column, "the header names it twice");
 		if (column < REPLAY_COLUMNS)
 			f->has[column] = true;
+		else if (f->report_unknown)
+			replay_fault(f, column, "column '%.40s' is unknown to this version and left out",
+				     trim(name));
 		f->column[f->fields++] = (unsigned char)column;
 	}
 	return check_header(f);
@@ -175,11 +228,12 @@ static int read_header(struct replay_file *f)
 int replay_open(struct replay_file *f, const char *path)
 {
 	const bool standard = strcmp(path, "-") == 0;
+	char *header;
 
 	f->name = standard ? "standard input" : path;
 	f->file = standard ? stdin : fopen(path, "re");
 	if (f->file)
-		return read_header(f);
+		return find_header(f, &header) ? -1 : parse_header(f, header);
 	tool_error(f->cmd, "%s: %m", path);
 	return -1;
 }
@@ -188,6 +242,9 @@ void replay_close(struct replay_file *f)
 {
 	if (f->file && f->file != stdin)
 		fclose(f->file);
+	free(f->process);
+	f->process = NULL;
+	f->processes = 0;
 }
 
 /* Parse a number of digits, point and exponent only. */
@@ -307,10 +364,11 @@ static int parse_hop(const struct replay_file *f, char *text, struct ccs_cc_hop 
 /* "-": no telemetry. */
 static int parse_hops(const struct replay_file *f, struct ccs_cc_event *ev)
 {
-	char *rest = f->text[COL_HOPS], *text;
+	char *rest, *text;
 
-	if (!rest || !*rest || strcmp(rest, "-") == 0)
+	if (!f->text[COL_HOPS] || !*f->text[COL_HOPS] || strcmp(f->text[COL_HOPS], "-") == 0)
 		return 0;
+	rest = strdupa(f->text[COL_HOPS]);
 	while ((text = strsep(&rest, ";"))) {
 		if (ev->ack.nhops == CCS_CC_MAX_HOPS)
 			return replay_fault(f, COL_HOPS, "there are more than %d records",
@@ -408,7 +466,7 @@ static int parse_setting(const struct replay_file *f, struct ccs_cc_event *ev, c
 /* Parse a complete network path, with an optional max_rate. */
 static int parse_path(const struct replay_file *f, struct ccs_cc_event *ev)
 {
-	char *rest = f->text[COL_SET], *item;
+	char *rest = strdupa(f->text[COL_SET]), *item;
 
 	ev->max_rate = INFINITY;
 	ev->path = (struct ccs_cc_path){ .rtt_jitter_us = NAN };
@@ -489,13 +547,13 @@ static int split_fields(struct replay_file *f, char *rest)
 			    f->fields);
 }
 
-/* Each process that writes to the file writes the header. */
-static bool is_header_again(const struct replay_file *f)
+/* Processes of several versions write a header each. */
+static bool is_header(const char *text)
 {
-	for (unsigned i = 0; i < REPLAY_COLUMNS; i++)
-		if (f->has[i] && strcmp(f->text[i], columns[i]) != 0)
-			return false;
-	return true;
+	const char *at = strstr(text, "event");
+
+	return at && at > text && strchr(", \t", at[-1]) && (!at[5] || strchr(", \t", at[5])) &&
+	       (strstr(text, "t_us") || strstr(text, "t_ns"));
 }
 
 /* Read the fields of the next row. */
@@ -504,14 +562,31 @@ static int read_row(struct replay_file *f)
 	char *rest;
 	int rc;
 
-	do {
-		rc = read_content(f, &rest);
-		if (rc <= 0)
-			return rc;
-		if (split_fields(f, rest))
+	while ((rc = read_content(f, &rest)) > 0 && is_header(rest))
+		if (parse_header(f, rest))
 			return -1;
-	} while (is_header_again(f));
-	return 1;
+	return rc > 0 && split_fields(f, rest) ? -1 : rc;
+}
+
+/* Find the process of the row by its columns, without them by the latest description. */
+static int parse_process(struct replay_file *f, unsigned *process)
+{
+	const char *host = f->text[COL_HOST];
+	uint64_t pid = 0;
+	int i = (int)f->latest;
+
+	if (parse_optional_whole(f, COL_PID, INT32_MAX, &pid))
+		return -1;
+	if (pid || host || !f->processes)
+		i = find_process(f, (unsigned)pid, host);
+	if (i < 0)
+		return -1;
+	if (f->text[COL_PROGRAM])
+		copy_name(f->process[i].program, sizeof(f->process[i].program), f->text[COL_PROGRAM]);
+	if (f->text[COL_RANK])
+		copy_name(f->process[i].rank, sizeof(f->process[i].rank), f->text[COL_RANK]);
+	*process = (unsigned)i;
+	return 0;
 }
 
 int replay_next(struct replay_file *f, struct replay_row *row)
@@ -526,9 +601,20 @@ int replay_next(struct replay_file *f, struct replay_row *row)
 	    parse_time(f, COL_T_US, COL_T_NS, "every event", &row->ev.ack.now_us) ||
 	    (row->has_qp && (require(f, COL_QP, "every event") ||
 			     parse_whole(f, COL_QP, f->text[COL_QP], UINT32_MAX, &qp))) ||
-	    parse_clock(f, &row->clock_us) || parse_input(f, &row->ev) || parse_decision(f, COL_RATE, &row->ev.out.rate) ||
+	    parse_process(f, &row->process) || parse_clock(f, &row->clock_us) ||
+	    parse_input(f, &row->ev) || parse_decision(f, COL_RATE, &row->ev.out.rate) ||
 	    parse_decision(f, COL_WINDOW, &row->ev.out.window))
 		return -1;
 	row->qp = (uint32_t)qp;
 	return 1;
+}
+
+void replay_report_incomplete(const struct replay_file *f)
+{
+	if (f->cut)
+		tool_error(f->cmd, "%s ends in the middle of a line, which is ignored; its process "
+			   "was probably killed", f->name);
+	if (f->lost)
+		tool_error(f->cmd, "%s: %" PRIu64 " events were dropped when it was recorded", f->name,
+			   f->lost);
 }

@@ -75,7 +75,14 @@ export class Chart {
 		this.note = this.element.appendChild(document.createElement("p"));
 		this.plot = null;
 		this.shape = "";
+		this.visible = true;
+		this.redraw = null;    // draws what came while the chart was outside of the window
 		new ResizeObserver(() => this.plot?.setSize(this.size())).observe(this.element);
+		new IntersectionObserver((entries) => {
+			this.visible = entries[entries.length - 1].isIntersecting;
+			if (this.visible)
+				this.redraw?.();
+		}, { rootMargin: "100px" }).observe(this.element);
 	}
 
 	size() {
@@ -85,6 +92,9 @@ export class Chart {
 	// curves: [{ label, color, dash, hold, unnamed: in the legend, series }]; options: { title, format, time,
 	// log, base, origin, first, last, empty }.
 	drawCurves(curves, options) {
+		this.redraw = this.visible || !this.plot ? null : () => this.drawCurves(curves, options);
+		if (this.redraw)
+			return;
 		const present = curves.filter((curve) => curve.series.points.length);
 		const tables = present.map((curve) => columnsOf(curve, options.log));
 		const list = [], bands = [];

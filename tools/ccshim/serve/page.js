@@ -3,7 +3,7 @@
 // programs come from other users' processes: text enters the document by textContent only.
 import { Chart } from "./chart.js";
 import * as format from "./format.js";
-import { GROUPS, History } from "./live.js";
+import { GROUPS, History, readSnapshot } from "./live.js";
 import { readFile } from "./recorded.js";
 import { Table } from "./table.js";
 import { CHARTS, COLUMNS, LINKS } from "./views.js";
@@ -195,10 +195,10 @@ function showLinks(agent) {
 async function poll() {
 	try {
 		if (!state.paused && !state.recorded && !document.hidden) {
-			const snapshot = await askJson("/flows.json");
+			const snapshot = await askJson("/flows.json"), flows = readSnapshot(snapshot);
 
 			for (const one of Object.values(state.histories))
-				one.add(snapshot);
+				one.add(snapshot.time, flows);
 			showLinks(await askJson("/agent.json"));
 			if (!state.recorded) {
 				say(describe());

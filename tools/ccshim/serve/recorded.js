@@ -2,7 +2,7 @@
 // Reads files that were recorded: traces, recordings of 'ccshim stat --json', reports, and results of
 // ccbench. The result is { kind: "trace", "recording", "report" or "bench", name, origin: of its times,
 // flows, notes }. A flow has a weight, by which flows are ranked.
-import { History } from "./live.js";
+import { History, readSnapshot } from "./live.js";
 import { Series } from "./series.js";
 
 const TRACE_CURVES = ["rate", "rtt", "inflight", "window", "queue"];
@@ -42,8 +42,10 @@ class Trace {
 	constructor(name) {
 		this.name = name;
 		this.flows = new Map();
-		this.algorithmOf = new Map();
+		this.algorithmOf = new Map(); // by key of the flow, as peerOf
 		this.peerOf = new Map();
+		this.programOf = new Map(); // by process ID
+		this.pid = "";         // of the process that was described last
 		this.notes = [];
 		this.column = null;
 		this.origin = NaN;
@@ -53,11 +55,8 @@ class Trace {
 
 	line(text) {
 		if (text.startsWith("#")) {
-			const [, qp, verb, what] = /^# QP (\d+) (runs|sends to) (.*)/.exec(text) ?? [];
-
-			if (qp)
-				this[verb === "runs" ? "algorithmOf" : "peerOf"].set(qp, what);
-		} else if (!this.column || /^t_[un]s,event,/.test(text)) { // each process writes a header
+			this.comment(text.trim());
+		} else if (!this.column || /^t_[un]s,event,/.test(text)) { // another version writes another header
 			this.column = Object.fromEntries(text.trim().split(",").map((name, i) => [name, i]));
 			if (this.column.t_us === undefined || this.column.event === undefined)
 				throw new Error("it is not a trace: its first line does not name the columns t_us and event");
@@ -66,17 +65,30 @@ class Trace {
 		}
 	}
 
-	flow(qp) {
-		let flow = this.flows.get(qp);
+	comment(text) {
+		const [, qp, verb, what, of] = /^# QP (\d+) (runs|sends to) (.*?)(?: \(process (\d+)\))?$/.exec(text) ?? [];
+		const [, program, pid] = /^# ccshim .*?: (.*?), process (\d+)/.exec(text) ?? [];
+
+		if (qp)
+			this[verb === "runs" ? "algorithmOf" : "peerOf"].set(`${of ?? this.pid}//${qp}`, what);
+		if (pid) {
+			this.pid = pid;
+			this.programOf.set(pid, program);
+		}
+	}
+
+	flow(get) {
+		const pid = get("pid") || this.pid, qp = get("qp") ?? "0", key = `${pid}/${get("host") ?? ""}/${qp}`;
+		let flow = this.flows.get(key);
 
 		if (!flow && this.flows.size >= FLOWS_MAX)
 			return null;
 		if (!flow) {
-			flow = { key: qp, qp, curves: {}, events: 0, cnps: 0, losses: 0, bytes: 0,
-				 rtts: 0, rttSum: 0, limit: "" };
+			flow = { key, pid, qp, program: get("program") ?? this.programOf.get(pid), curves: {},
+				 events: 0, cnps: 0, losses: 0, bytes: 0, rtts: 0, rttSum: 0, limit: "" };
 			for (const name of TRACE_CURVES)
 				flow.curves[name] = new Series();
-			this.flows.set(qp, flow);
+			this.flows.set(key, flow);
 		}
 		return flow;
 	}
@@ -85,7 +97,7 @@ class Trace {
 		const get = (name) => cell[this.column[name]];
 		const clock = number(get("clock_us"));
 		const t = (Number.isFinite(clock) ? clock : number(get("t_us"))) / 1e6;
-		const flow = Number.isFinite(t) ? this.flow(get("qp") ?? "0") : undefined;
+		const flow = Number.isFinite(t) ? this.flow(get) : undefined;
 
 		if (!flow) {
 			this[flow === null ? "omitted" : "bad"]++;
@@ -127,8 +139,8 @@ class Trace {
 		if (!this.flows.size)
 			throw new Error("it has no events");
 		for (const flow of this.flows.values()) {
-			flow.algorithm = this.algorithmOf.get(flow.qp) ?? "";
-			flow.peer = this.peerOf.get(flow.qp);
+			flow.algorithm = this.algorithmOf.get(flow.key) ?? "";
+			flow.peer = this.peerOf.get(flow.key);
 			flow.rttMean = flow.rttSum / flow.rtts;
 			flow.weight = flow.bytes + flow.events / 1e6;
 		}
@@ -179,7 +191,7 @@ function readRecording(name, snapshots) {
 	const history = new History();
 
 	for (const snapshot of snapshots)
-		history.add(snapshot);
+		history.add(snapshot.time, readSnapshot(snapshot));
 	return { kind: "recording", name, origin: history.first, flows: [...history.flows.values()], notes: [] };
 }
 

@@ -20,10 +20,10 @@ export class Series {
 	}
 
 	add(t, v) {
-		const last = this.points[this.points.length - 1], point = { t, min: v, max: v, sum: v, n: 1 };
-
 		if (!Number.isFinite(v) || !Number.isFinite(t))
 			return;
+		const last = this.points[this.points.length - 1], point = { t, min: v, max: v, sum: v, n: 1 };
+
 		if (last && last.n < this.most)
 			join(last, point);
 		else if (this.points.push(point) > 2 * POINTS)

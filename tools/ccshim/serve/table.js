@@ -90,6 +90,10 @@ export class Table {
 			button.addEventListener("click", () => this.sortBy(c));
 		}
 		this.head.replaceChildren(titles);
+		this.totals = columns.some((c) => c.sum) ? columns.map((c) => element("td", "", c.number ? "number" : "")) : null;
+		this.foot.replaceChildren();
+		if (this.totals)
+			this.foot.appendChild(element("tr")).append(...this.totals);
 		this.showSort();
 	}
 
@@ -171,12 +175,14 @@ export class Table {
 	}
 
 	sum(rows) {
-		const totals = this.columns.some((c) => c.sum) && rows.length > 1 ? element("tr") : null;
+		this.foot.hidden = rows.length < 2;
+		this.totals?.forEach((cell, i) => {
+			const c = this.columns[i];
+			const text = c.sum ? c.format(rows.reduce((sum, row) => sum + (c.value(row) || 0), 0)) : i ? "" : "SUM";
 
-		this.columns.forEach((c, i) => totals?.append(element("td", c.sum
-			? c.format(rows.reduce((sum, row) => sum + (c.value(row) || 0), 0)) : i ? "" : "SUM",
-							      c.number ? "number" : "")));
-		this.foot.replaceChildren(...(totals ? [totals] : []));
+			if (cell.textContent !== text)
+				cell.textContent = text;
+		});
 	}
 
 	// -- choosing by pointer and keyboard -------------------------------------------------------

@@ -63,7 +63,7 @@ export const COLUMNS = {
 	       column("IN FLIGHT", (f) => f.inflight, format.bytes, true), column("WINDOW", (f) => f.window, format.bytes),
 	       column("WAITING", (f) => f.queued, format.bytes, true), column("GATED", (f) => f.gated, format.percent),
 	       CNPS, LOSSES, ALGORITHM, column("DEVICE", (f) => f.device)],
-	trace: [QP, PEER, ALGORITHM, column("EVENTS", (f) => f.events, format.count, true),
+	trace: [PROGRAM, PID, QP, PEER, ALGORITHM, column("EVENTS", (f) => f.events, format.count, true),
 		column("ACKNOWLEDGED", (f) => f.bytes, format.bytes, true), column("MEAN RTT", (f) => f.rttMean, format.micros),
 		column("LAST RATE", (f) => f.rate, format.rate), column("LAST WINDOW", (f) => f.window, format.bytes),
 		CNPS, LOSSES],

@@ -9,6 +9,7 @@
 
 #include <ccshim/stats.h>
 
+#include "cc/shares.h"
 #include "config/job.h"
 #include "observe/stats_fields.h"
 
@@ -17,6 +18,7 @@ enum stat_limit {
 	STAT_IDLE,                       /* the queue was empty */
 	STAT_APPLICATION,                /* it waits for no gate: the application posts no more */
 	STAT_RATE, STAT_WINDOW,          /* set by the algorithm or by the user */
+	STAT_TENANT_CAP,                 /* the rate: its part of its tenant's cap */
 	STAT_OBSERVED,                   /* only observed: not limited by the shim */
 	STAT_UNCONTROLLED,
 };
@@ -48,7 +50,7 @@ struct stat_process {
 	dev_t dev;                       /* device of the file */
 	ino_t ino;                       /* inode of the file */
 	char tenant[64];                 /* after stat_read_tenants(); "": none */
-	double weight;                   /* of the tenant */
+	struct ccs_terms terms;          /* of the tenant */
 	size_t party;                    /* number of the user or container whose file it is */
 	char file[360], other_file[360]; /* other_file: if it is ambiguous */
 };

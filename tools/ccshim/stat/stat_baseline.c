@@ -3,10 +3,10 @@
 #include "stat.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "tools/common/gnuplot.h"
 
 static const uint64_t magic = 0x31455341424d4343ull; /* "CCMBASE1" */
 
@@ -51,39 +51,14 @@ static bool write_snapshot(const struct stat_snapshot *s, FILE *f)
 	return true;
 }
 
-/* A new file, whose name cannot be predicted in a directory that others may write. */
-static FILE *create_temporary(char *name)
-{
-	const int fd = mkostemp(name, O_CLOEXEC);
-	FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
-
-	if (!f && fd >= 0)
-		close(fd);
-	return f;
-}
-
-/* The file is replaced completely or not at all. */
 int stat_save(const struct stat_snapshot *s, const char *file)
 {
-	char temp[4096];
-	int error = 0;
-	FILE *f;
+	struct new_file to;
 
-	if ((size_t)snprintf(temp, sizeof(temp), "%s.XXXXXX", file) >= sizeof(temp))
-		return ENAMETOOLONG;
-	f = create_temporary(temp);
-	if (!f)
+	if (!new_file_open(&to, file, 0600))
 		return errno;
 	errno = EIO;
-	if (!write_snapshot(s, f))
-		error = errno;
-	if (fclose(f) && !error)
-		error = errno;
-	if (!error && rename(temp, file))
-		error = errno;
-	if (error)
-		remove(temp);
-	return error;
+	return new_file_close(&to, write_snapshot(s, to.file) ? 0 : errno);
 }
 
 static bool read_process(struct stat_snapshot *s, FILE *f)

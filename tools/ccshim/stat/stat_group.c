@@ -114,7 +114,7 @@ static void join_limit(enum stat_limit *to, enum stat_limit limit)
 {
 	static const unsigned strength[] = {
 		[STAT_IDLE] = 0, [STAT_OBSERVED] = 1, [STAT_UNCONTROLLED] = 2, [STAT_APPLICATION] = 3,
-		[STAT_WINDOW] = 4, [STAT_RATE] = 5,
+		[STAT_WINDOW] = 4, [STAT_RATE] = 5, [STAT_TENANT_CAP] = 6,
 	};
 
 	if (strength[limit] > strength[*to])

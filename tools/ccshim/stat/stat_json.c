@@ -83,7 +83,10 @@ static void write_process(struct ccs_json *j, const struct stat_snapshot *s,
 	ccs_job_json(j, &job);
 	if (*p->tenant) {
 		ccs_json_str(j, "tenant", p->tenant);
-		ccs_json_num(j, "weight", p->weight);
+		ccs_json_num(j, "weight", p->terms.weight);
+		ccs_json_num(j, "cap_bps", p->terms.cap);
+		ccs_json_num(j, "guarantee_bps", p->terms.guarantee);
+		ccs_json_str(j, "class", p->terms.floor > 0 ? "background" : "foreground");
 	}
 	ccs_json_str(j, "mode", p->h.mode);
 	ccs_json_str(j, "cc", p->h.cc);

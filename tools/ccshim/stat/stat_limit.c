@@ -9,12 +9,14 @@
 
 const char *const stat_limits[] = {
 	[STAT_IDLE] = "idle", [STAT_APPLICATION] = "app", [STAT_RATE] = "rate", [STAT_WINDOW] = "window",
+	[STAT_TENANT_CAP] = "tenant cap",
 	[STAT_OBSERVED] = "none", [STAT_UNCONTROLLED] = "uncontrolled",
 };
 
 /* Limited flows are bold, idle ones faint, uncontrolled ones red. */
 const char *const stat_styles[] = {
 	[STAT_IDLE] = "\033[2m", [STAT_APPLICATION] = "", [STAT_RATE] = "\033[1m", [STAT_WINDOW] = "\033[1m",
+	[STAT_TENANT_CAP] = "\033[1m",
 	[STAT_OBSERVED] = "", [STAT_UNCONTROLLED] = "\033[31m",
 };
 
@@ -36,5 +38,5 @@ enum stat_limit stat_limit_of(const struct stat_qp *qp, double since_s)
 	/* The next segment does not fit into the window; at full rate, it just fills it now and then. */
 	if (q->inflight + q->segment > q->window && goodput < FULL_RATE * (double)q->rate)
 		return STAT_WINDOW;
-	return STAT_RATE;
+	return q->tenant_cap && q->rate >= q->tenant_cap ? STAT_TENANT_CAP : STAT_RATE;
 }

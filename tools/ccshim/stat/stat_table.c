@@ -11,13 +11,14 @@
 
 #include "base/address.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "tools/common/terminal.h"
 #include "tools/common/human.h"
 
 enum { CELL = 24, INDENT = 2, WIDE = 256, LINE = 2048 };
 
 enum column {
-	PID, PROGRAM, JOB, TENANT, WEIGHT, QPS, DEVICE, LQPN, PEER, ALGORITHM, FEEDBACK, RATE, DONE, WINDOW, RTT_P50, RTT_P99, GATED, CNPS,
+	PID, PROGRAM, JOB, TENANT, WEIGHT, TERMS, QPS, DEVICE, LQPN, PEER, ALGORITHM, FEEDBACK, RATE, DONE, WINDOW, RTT_P50, RTT_P99, GATED, CNPS,
 	UTILISATION, HOPS, COLUMNS
 };
 
@@ -35,6 +36,7 @@ static const struct {
 	[JOB] = { "JOB", NULL, -8, 8, BY(PROCESS) | BY(JOB) },
 	[TENANT] = { "TENANT", NULL, -16, 0, BY(TENANT) },
 	[WEIGHT] = { "WEIGHT", NULL, 6, 0, BY(TENANT) },
+	[TERMS] = { "TERMS", NULL, 8, 0, BY(TENANT) },
 	[QPS] = { "QPS", NULL, 5, 0, SUMS },
 	[DEVICE] = { "DEVICE/PORT", NULL, -12, 0, BY(QP) },
 	[LQPN] = { "LQPN", NULL, 8, 0, BY(QP) },
@@ -169,6 +171,24 @@ static bool is_ineffective(const struct ccs_stats_qp *q)
 	return *q->control && strcmp(q->control, "ok") != 0;
 }
 
+/* The cap, the guarantee and class background. */
+static void format_terms(char cell[WIDE], const struct stat_process *p)
+{
+	const struct ccs_terms *t = &p->terms;
+	char rate[CCS_UNIT_LEN];
+	size_t n = 0;
+
+	if (t->cap > 0)
+		n += (size_t)snprintf(cell + n, WIDE - n, "cap=%s ",
+				      ccs_format_unit(t->cap, CCS_UNIT_RATE, rate, sizeof(rate)));
+	if (t->guarantee > 0)
+		n += (size_t)snprintf(cell + n, WIDE - n, "guarantee=%s ",
+				      ccs_format_unit(t->guarantee, CCS_UNIT_RATE, rate, sizeof(rate)));
+	if (t->floor > 0)
+		n += (size_t)snprintf(cell + n, WIDE - n, "background ");
+	snprintf(cell + (n ? n - 1 : 0), 2, "%s", n ? "" : "-");
+}
+
 static void format_group(struct row *row, const struct stat_process *p, const struct stat_qp *qp)
 {
 	struct ccs_stats_header h = p->h;
@@ -177,7 +197,8 @@ static void format_group(struct row *row, const struct stat_process *p, const st
 	snprintf(row->cell[PROGRAM], WIDE, "%s", clean(h.program));
 	snprintf(row->cell[JOB], WIDE, "%s", *h.job ? clean(h.job) : "-");
 	snprintf(row->cell[TENANT], WIDE, "%s", *p->tenant ? p->tenant : "-");
-	snprintf(row->cell[WEIGHT], WIDE, *p->tenant ? "%g" : "-", p->weight);
+	snprintf(row->cell[WEIGHT], WIDE, *p->tenant ? "%g" : "-", p->terms.weight);
+	format_terms(row->cell[TERMS], p);
 	snprintf(row->cell[QPS], WIDE, "%" PRIu64, qp->sums);
 }
 

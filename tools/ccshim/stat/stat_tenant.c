@@ -3,6 +3,7 @@
 #include "stat.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,8 +14,14 @@
 
 /* A member of the arrays "clients" and "tenants" of the agent's status. */
 struct member {
-	double pid, weight;
+	double pid;
 	char tenant[64];
+	struct ccs_terms terms;
+};
+
+static const struct { const char *key; size_t at; } terms[] = {
+	{ "weight", offsetof(struct ccs_terms, weight) }, { "cap_bps", offsetof(struct ccs_terms, cap) },
+	{ "guarantee_bps", offsetof(struct ccs_terms, guarantee) }, { "floor", offsetof(struct ccs_terms, floor) },
 };
 
 static bool read_value(struct json_read *j, const char *key, void *arg)
@@ -32,7 +39,10 @@ static bool read_value(struct json_read *j, const char *key, void *arg)
 	}
 	if (strcmp(key, "pid") == 0)
 		return json_number(j, &m->pid);
-	return strcmp(key, "weight") == 0 ? json_number(j, &m->weight) : json_skip(j);
+	for (unsigned i = 0; i < sizeof(terms) / sizeof(*terms); i++)
+		if (strcmp(key, terms[i].key) == 0)
+			return json_number(j, (double *)(void *)((char *)&m->terms + terms[i].at));
+	return json_skip(j);
 }
 
 static bool read_client(struct json_read *j, void *arg)
@@ -58,7 +68,7 @@ static bool read_tenant(struct json_read *j, void *arg)
 		return false;
 	for (size_t i = 0; i < s->count; i++)
 		if (strcmp(s->process[i].tenant, m.tenant) == 0)
-			s->process[i].weight = m.weight;
+			s->process[i].terms = m.terms;
 	return true;
 }
 

@@ -166,7 +166,8 @@ static void print_totals(FILE *out, const struct stat_snapshot *s, const struct 
 
 	for (size_t i = 0; i < n; i++) {
 		busy += rows[i].limit != STAT_IDLE;
-		held += rows[i].limit == STAT_RATE || rows[i].limit == STAT_WINDOW;
+		held += rows[i].limit == STAT_RATE || rows[i].limit == STAT_WINDOW ||
+			rows[i].limit == STAT_TENANT_CAP;
 		goodput_bps += rows[i].goodput_bps;
 	}
 	gethostname(host, sizeof(host) - 1);
