@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/address.h"
+
 enum { SECOND_NS = 1000000000 };
 
 static uint64_t before(uint64_t now_ns, double us)
@@ -115,6 +117,8 @@ void ccs_failure_add_others(struct ccs_failure *f, const struct ccs_stats_layout
 	const uint64_t since_ns = before(now_ns, f->facts.retry_us);
 	struct ccs_failure_qp *qp = &f->qp[CCS_FAILURE_QPS];
 
+	if (!ccs_gid_is_set(failed->peer_gid))
+		return; /* without a GRH: others may have any peer */
 	for (uint64_t i = 0; i < l->slots; i++) {
 		bool same;
 

@@ -4,7 +4,7 @@
 /*
  * Failures of queue pairs: the facts about one, the verdict on them, and the document that has both
  * (option failures, docs/schemas/failures.json). The preload collects the facts when a queue pair
- * fails, from its own statistics file; `ccshim doctor` reads them from documents.
+ * fails, from the process's statistics file; `ccshim doctor` reads them from documents.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,7 +25,7 @@ enum ccs_failure_event {
 };
 const char *ccs_wc_status_text(double status); /* any number */
 
-/* What the file of the other end says of its queue pair. */
+/* The queue pair of the other end, by the file of its process. */
 enum ccs_other_end {
 	CCS_OTHER_UNKNOWN,
 	CCS_OTHER_ENDED_FIRST,           /* the application ended it before the retries began */
@@ -38,12 +38,12 @@ enum ccs_other_end {
 /*
  * Numbers only, each with its name in the document. rtt_us: RTT before the silence, the least of the
  * newest moments' longest RTTs, of three at most (rtt_moments), so that a pause of the host does not
- * count; 0: unknown. base_rtt_us: 0 if it was not measured. silent_us: since the last completion; 0: unknown. retry_us: the least
- * time that the device tried. Numbers of other queue pairs to the same peer, and to other peers:
- * healthy (completed a segment while this one was retried), silent (posted before and did not), failed.
+ * count; 0: unknown. base_rtt_us: 0 if it was not measured. silent_us: since the last completion; 0:
+ * unknown. retry_us: the least time that the device tried. Numbers of other queue pairs to the same peer, and to other peers:
+ * healthy (completed a segment during the retries), silent (posted before and did not), failed.
  */
 #define CCS_FAILURE_FACTS(X) \
-	X(status) X(vendor_err) X(event) X(port_down) X(answered) X(received) X(silent_us) X(retry_us) \
+	X(status) X(vendor_err) X(event) X(port_down) X(answered) X(silent_us) X(retry_us) \
 	X(rtt_us) X(rtt_moments) X(base_rtt_us) X(cnps) X(losses) X(peer_healthy) X(peer_silent) X(peer_failed) \
 	X(peer_idle) X(peer_answered) X(others_healthy) X(others_silent) X(others_failed)
 #define CCS_FAILURE_MEMBER(name) double name;
@@ -69,7 +69,7 @@ struct ccs_verdict {
 };
 
 /* failure_judge.c. Pure. */
-struct ccs_verdict ccs_failure_judge(const struct ccs_failure_facts *f);
+void ccs_failure_judge(const struct ccs_failure_facts *f, struct ccs_verdict *v);
 
 enum ccs_condition { CCS_QP_IDLE, CCS_QP_HEALTHY, CCS_QP_SILENT, CCS_QP_FAILED };
 extern const char *const ccs_condition_names[];
@@ -101,7 +101,7 @@ void ccs_failure_own_facts(struct ccs_failure *f, uint64_t now_ns);
 /* Add the other queue pairs of a statistics file, or of a part of one. */
 void ccs_failure_add_others(struct ccs_failure *f, const struct ccs_stats_layout *l, uint64_t history_offset,
 			    uint64_t now_ns);
-/* Copy a queue pair of this version's file; false: there is none in the slot, or it is being written. */
+/* Copy a queue pair of this version's file; false: the slot is free, or is being written. */
 bool ccs_failure_read_qp(struct ccs_failure_qp *out, const struct ccs_stats_layout *l,
 			 uint64_t history_offset, uint64_t slot);
 

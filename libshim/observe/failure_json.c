@@ -49,7 +49,6 @@ void ccs_failure_json_qp(struct ccs_json *j, const struct ccs_failure_qp *qp, in
 
 void ccs_failure_json(struct ccs_json *j, const struct ccs_failure *f, int64_t unix_ns)
 {
-	static const uint8_t unknown[16];
 	char text[INET6_ADDRSTRLEN];
 
 	ccs_json_object(j, NULL);
@@ -60,7 +59,7 @@ void ccs_failure_json(struct ccs_json *j, const struct ccs_failure *f, int64_t u
 	ccs_json_uint(j, "lqpn", f->qp[0].q.lqpn);
 	ccs_json_uint(j, "rqpn", f->qp[0].q.peer_qpn);
 	ccs_json_str(j, "peer", ccs_gid_text(f->qp[0].q.peer_gid, text));
-	if (memcmp(f->local_gid, unknown, sizeof(unknown)) != 0)
+	if (ccs_gid_is_set(f->local_gid))
 		ccs_json_str(j, "local", ccs_gid_text(f->local_gid, text));
 	if (f->udp_port)
 		ccs_json_uint(j, "udp_source_port", f->udp_port);

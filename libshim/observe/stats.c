@@ -52,7 +52,7 @@ static struct {
 	dev_t device;
 	ino_t inode;
 	struct part part[MAX_PARTS];
-	unsigned parts;
+	atomic_uint parts;               /* may be read without the lock */
 	uint64_t slots;                  /* the value in the header, to which others may write */
 	_Atomic uint64_t qps;            /* likewise; may be read without the lock */
 	uint32_t *unused, unused_count;  /* indices; allocated for all slots */
@@ -283,7 +283,8 @@ static void add_slots(struct ccs_stats_header *h)
 		stats.full = true;
 		return;
 	}
-	stats.part[stats.parts++] = (struct part){ slot, (uint32_t)count };
+	stats.part[stats.parts] = (struct part){ slot, (uint32_t)count };
+	atomic_fetch_add(&stats.parts, 1);
 	for (uint64_t i = count; i--;)
 		stats.unused[stats.unused_count++] = (uint32_t)(stats.slots + i);
 	stats.slots += count;
@@ -413,16 +414,12 @@ struct ccs_stats_moment *ccs_stats_history(struct ccs_stats_slot *slot)
 
 bool ccs_stats_part(unsigned number, struct ccs_stats_layout *l)
 {
-	bool exists;
+	const struct part *p = &stats.part[number];
 
-	pthread_mutex_lock(&stats.lock);
-	exists = number < stats.parts;
-	if (exists)
-		*l = (struct ccs_stats_layout){ .file = stats.part[number].slot,
-						.slot_size = sizeof(struct full_slot),
-						.slots = stats.part[number].count };
-	pthread_mutex_unlock(&stats.lock);
-	return exists;
+	if (number >= atomic_load_explicit(&stats.parts, memory_order_acquire))
+		return false;
+	*l = (struct ccs_stats_layout){ .file = p->slot, .slot_size = sizeof(*p->slot), .slots = p->count };
+	return true;
 }
 
 void ccs_stats_close(void)

@@ -18,6 +18,7 @@
 #include "preload/object/real.h"
 #include "preload/object/shim.h"
 #include "preload/report/publish.h"
+#include "preload/report/recorder.h"
 #include "preload/report/report.h"
 
 /* WQEs per doorbell: fewer than of a post, because a poll on a small stack also emits. */
@@ -108,6 +109,7 @@ int ccs_emit(struct qp *qp, uint64_t *now_ns, uint64_t *refused)
  */
 void ccs_emit_fail(struct qp *qp, int rc)
 {
+	static const struct ibv_wc refused = { .status = IBV_WC_LOC_QP_OP_ERR };
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 	struct ccs_saved saved;
 
@@ -116,6 +118,7 @@ void ccs_emit_fail(struct qp *qp, int rc)
 	ccs_log_once(CCS_LOG_WARN, "QP %u: the device refused a deferred WR (error %d); the QP is "
 		     "set to the error state",
 		     qp->qp_num, rc);
+	ccs_recorder_failed(qp, &refused, 0);
 	ccs_flow_fail(&qp->flow);
 	qp->broken = true;
 	saved = ccs_save();

@@ -76,7 +76,8 @@ struct qp_attr {
 	struct parent_domain *domain;    /* NULL: not in a parent domain */
 	uint8_t port;
 	bool may_split;                  /* created with entries for segments */
-	uint32_t rq_psn;                 /* as given in the transition to RTR */
+	uint8_t timeout, retry_cnt, sgid_index;
+	uint32_t flow_label;
 	uint8_t class_given, class_sent; /* traffic class: the application's, the device's */
 };
 

@@ -2,7 +2,7 @@
 /* The flight recorder; see recorder.h. */
 #include "preload/report/recorder.h"
 
-#include <stdlib.h>
+#include <semaphore.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -10,6 +10,7 @@
 #include "base/address.h"
 #include "base/clock.h"
 #include "base/document.h"
+#include "base/sysfs.h"
 #include "config/filename.h"
 #include "config/job.h"
 #include "observe/failure.h"
@@ -27,7 +28,7 @@ enum { GROUPS = 16, ENDED = 256, BASE_SAMPLES = 8 };
 struct group {
 	uint64_t last_ns;
 	bool all_peers;
-	struct ccs_failure *f;
+	struct ccs_failure f;
 };
 
 struct ended {
@@ -38,16 +39,34 @@ struct ended {
 };
 
 static struct {
-	pthread_mutex_t lock;            /* innermost, but for the statistics file's and the log's */
-	struct group group[GROUPS];
+	pthread_mutex_t lock;            /* innermost */
+	struct group group[GROUPS];      /* static: posts and polls do not use malloc() */
 	unsigned groups;                 /* so far; older ones are replaced */
 	struct ended ended[ENDED];
 	unsigned ends;                   /* the file has the last ENDED of them */
 	bool written, unwritable;
 	struct ibv_async_event event;    /* the last of a port or device */
 	const struct ctx *ctx;           /* its device */
-	uint64_t event_ns;               /* its time; 0: none */
+	uint64_t event_ns;               /* its time; 0: no event */
 } recorder = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/*
+ * False: another thread writes the file for long, or this is a signal handler whose thread has the lock.
+ * The application must not wait for either.
+ */
+static bool lock_recorder(void)
+{
+	unsigned steps = 100;
+	sem_t never;
+
+	while (pthread_mutex_trylock(&recorder.lock)) {
+		if (!steps--)
+			return false;
+		if (!sem_init(&never, 0, 0)) /* by the system call that the pacer thread sleeps with */
+			ccs_clock_sem_wait(&never, ccs_now_ns() + 1000000);
+	}
+	return true;
+}
 
 static bool has_file(void)
 {
@@ -58,7 +77,6 @@ static bool has_file(void)
 
 static void write_ended(struct ccs_json *j, const struct ended *e)
 {
-	static const uint8_t unknown[16];
 	char text[INET6_ADDRSTRLEN];
 
 	ccs_json_object(j, NULL);
@@ -67,7 +85,7 @@ static void write_ended(struct ccs_json *j, const struct ended *e)
 	ccs_json_uint(j, "lqpn", e->lqpn);
 	ccs_json_uint(j, "rqpn", e->rqpn);
 	ccs_json_str(j, "peer", ccs_gid_text(e->peer, text));
-	if (memcmp(e->local, unknown, sizeof(unknown)) != 0)
+	if (ccs_gid_is_set(e->local))
 		ccs_json_str(j, "local", ccs_gid_text(e->local, text));
 	ccs_json_end(j);
 }
@@ -84,8 +102,8 @@ static bool write_document(FILE *file)
 	ccs_json_uint(&j, "pid", (uint64_t)getpid());
 	ccs_job_json(&j, ccs_job());
 	ccs_json_array(&j, "failures");
-	for (unsigned i = 0; i < GROUPS && recorder.group[i].f; i++)
-		ccs_failure_json(&j, recorder.group[i].f, unix_ns);
+	for (unsigned i = 0; i < GROUPS && i < recorder.groups; i++)
+		ccs_failure_json(&j, &recorder.group[i].f, unix_ns);
 	ccs_json_end(&j);
 	ccs_json_array(&j, "ended");
 	for (unsigned i = 0; i < recorder.ends && i < ENDED; i++)
@@ -105,9 +123,9 @@ static void write_file(void)
 /* -- a failure --------------------------------------------------------------------------------- */
 
 /* The source port that the kernel derives for mlx5 and rxe (rdma_get_udp_sport()). */
-static uint16_t udp_port(const struct ibv_qp_attr *attr, uint32_t lqpn)
+static uint16_t udp_port(const struct qp *qp)
 {
-	uint64_t label = attr->ah_attr.grh.flow_label, v = (uint64_t)lqpn * attr->dest_qp_num;
+	uint64_t label = qp->attr.flow_label, v = (uint64_t)qp->qp_num * qp->peer.qpn;
 
 	v ^= v >> 20;
 	v ^= v >> 40;
@@ -115,32 +133,24 @@ static uint16_t udp_port(const struct ibv_qp_attr *attr, uint32_t lqpn)
 	return (uint16_t)(((label & 0x3fff) ^ (label & 0xfc000) >> 14) | 0xc000);
 }
 
-static void query_local_gid(const struct qp *qp, const struct ibv_qp_attr *attr, uint8_t gid[16])
+/* From a table of the kernel. */
+static void query_local_gid(const struct qp *qp, uint8_t gid[16])
 {
 	union ibv_gid local;
 
-	if (attr->ah_attr.is_global && !ccs_real()->ibv_query_gid(qp->real->context, qp->attr.port,
-								  attr->ah_attr.grh.sgid_index, &local))
+	if (ccs_gid_is_set(qp->peer.gid) &&
+	    !ccs_real()->ibv_query_gid(qp->ctx->context, qp->attr.port, qp->attr.sgid_index, &local))
 		memcpy(gid, local.raw, sizeof(local.raw));
 }
 
-/* What only the device knows. */
-static void query_device(const struct qp *qp, struct ccs_failure *f)
+/* Not ibv_query_port(): a device that is gone would hold up the thread, which has locks. */
+static bool is_port_down(const struct qp *qp)
 {
-	const int mask = IBV_QP_AV | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT;
-	struct ibv_qp_init_attr init;
-	struct ibv_qp_attr attr = { 0 };
-	struct ibv_port_attr port;
+	char name[IF_NAMESIZE + 1], state[16];
 
-	if (!ccs_real()->ibv_query_qp(qp->real, &attr, mask, &init)) {
-		f->facts.retry_us = attr.timeout ? 4.096 * (double)(1ull << (attr.timeout & 31)) *
-							   (1 + attr.retry_cnt) : 0;
-		f->facts.received = (attr.rq_psn - qp->attr.rq_psn) & 0xffffff;
-		f->udp_port = attr.ah_attr.is_global ? udp_port(&attr, qp->qp_num) : 0;
-		query_local_gid(qp, &attr, f->local_gid);
-	}
-	if (!ccs_query_port(qp->real->context, qp->attr.port, &port))
-		f->facts.port_down = port.state != IBV_PORT_ACTIVE;
+	return ccs_sysfs_netdev("/sys", qp->ctx->device, qp->attr.port, name) &&
+	       ccs_sysfs_read_line(ccs_sysfs_open("/sys", "net/%s/operstate", name), state, sizeof(state)) &&
+	       (strcmp(state, "down") == 0 || strcmp(state, "lowerlayerdown") == 0);
 }
 
 static void add_event(const struct qp *qp, struct ccs_failure_facts *facts, uint64_t now_ns)
@@ -164,7 +174,13 @@ static __attribute__((noinline)) void collect(struct qp *qp, struct ccs_failure 
 	ccs_publish_collect(qp, now_ns, &f->qp[0].q);
 	f->qp[0].condition = CCS_QP_FAILED;
 	f->qps = 1;
-	query_device(qp, f);
+	if (qp->attr.timeout)
+		f->facts.retry_us = 4.096 * (double)(1ull << (qp->attr.timeout & 31)) * (1 + qp->attr.retry_cnt);
+	f->udp_port = ccs_gid_is_set(qp->peer.gid) ? udp_port(qp) : 0;
+	if (has_file()) { /* without the option no file is opened: a sandbox may forbid it */
+		query_local_gid(qp, f->local_gid);
+		f->facts.port_down = is_port_down(qp);
+	}
 	add_event(qp, &f->facts, now_ns);
 	if (qp->stats)
 		f->qp[0].moments = ccs_stats_read_history(&l, history, 0, f->qp[0].history);
@@ -178,10 +194,10 @@ static __attribute__((noinline)) void collect(struct qp *qp, struct ccs_failure 
 /* A failure of the same cause, which was reported. */
 static struct group *find_group(const struct qp *qp, unsigned status, uint64_t now_ns)
 {
-	for (unsigned i = 0; i < GROUPS && recorder.group[i].f; i++) {
+	for (unsigned i = 0; i < GROUPS && i < recorder.groups; i++) {
 		struct group *g = &recorder.group[i];
-		const bool same = memcmp(g->f->qp[0].q.peer_gid, qp->peer.gid, sizeof(qp->peer.gid)) == 0 &&
-				  (status == g->f->facts.status || !status || status == IBV_WC_WR_FLUSH_ERR);
+		const bool same = memcmp(g->f.qp[0].q.peer_gid, qp->peer.gid, sizeof(qp->peer.gid)) == 0 &&
+				  (status == g->f.facts.status || !status || status == IBV_WC_WR_FLUSH_ERR);
 
 		if (g->last_ns + TOGETHER_NS >= now_ns && (same || g->all_peers))
 			return g;
@@ -189,21 +205,16 @@ static struct group *find_group(const struct qp *qp, unsigned status, uint64_t n
 	return NULL;
 }
 
-static void add_group(struct ccs_failure *f, uint64_t now_ns)
+static bool is_of_all_peers(const struct ccs_failure *f)
 {
-	const enum ccs_failure_cause cause = f->verdict.cause;
-	struct group *g = &recorder.group[recorder.groups++ % GROUPS];
-
-	free(g->f);
-	*g = (struct group){ .last_ns = now_ns, .f = f,
-		.all_peers = cause == CCS_FAILURE_PORT || cause == CCS_FAILURE_HOST ||
-			     (cause == CCS_FAILURE_DEVICE && f->facts.event == CCS_FAILED_DEVICE) };
+	return f->verdict.cause == CCS_FAILURE_PORT || f->verdict.cause == CCS_FAILURE_HOST ||
+	       (f->verdict.cause == CCS_FAILURE_DEVICE && f->facts.event == CCS_FAILED_DEVICE);
 }
 
 static void log_failure(const struct qp *qp, const struct ccs_failure *f)
 {
-	static char name[CCS_FILENAME_MAX]; /* not on a thread's small stack; the lock is held */
-	char peer[INET6_ADDRSTRLEN];
+	/* Not on a thread's small stack; the lock is held. */
+	static char name[CCS_FILENAME_MAX], peer[INET6_ADDRSTRLEN];
 
 	ccs_filename_expand(ccs_shim()->options.failures, ccs_job(), name, sizeof(name));
 	ccs_log(CCS_LOG_WARN, "QP %u to %s, QP %u, failed: %s, vendor_err %#x: %s%s%s", qp->qp_num,
@@ -218,21 +229,24 @@ static void record(struct qp *qp, const struct ibv_wc *wc, unsigned event, uint6
 
 	if (g) {
 		g->last_ns = now_ns;
-		g->f->more++;
-		if ((g->f->more & (g->f->more - 1)) == 0)
+		g->f.more++;
+		if ((g->f.more & (g->f.more - 1)) == 0)
 			write_file(); /* at exit again */
 		return;
 	}
-	f = calloc(1, sizeof(*f));
-	if (!f)
-		return;
+	g = &recorder.group[recorder.groups % GROUPS];
+	f = &g->f;
+	memset(g, 0, sizeof(*g));
+	g->last_ns = now_ns;
 	f->time = ccs_document_now();
 	f->opcode = wc ? wc->opcode : 0;
-	f->facts = (struct ccs_failure_facts){ .status = wc ? wc->status : 0, .event = event,
-					       .vendor_err = wc ? wc->vendor_err : 0 };
+	f->facts.status = wc ? wc->status : 0;
+	f->facts.vendor_err = wc ? wc->vendor_err : 0;
+	f->facts.event = event;
 	collect(qp, f, now_ns);
-	f->verdict = ccs_failure_judge(&f->facts);
-	add_group(f, now_ns);
+	ccs_failure_judge(&f->facts, &f->verdict);
+	g->all_peers = is_of_all_peers(f);
+	recorder.groups++;
 	log_failure(qp, f);
 	write_file();
 }
@@ -253,9 +267,10 @@ void ccs_recorder_failed(struct qp *qp, const struct ibv_wc *wc, unsigned event)
 		ccs_stats_set(&qp->stats->qp.failed_event, event);
 		ccs_stats_set(&qp->stats->qp.failed_ns, qp->failure.failed_ns);
 	}
-	pthread_mutex_lock(&recorder.lock);
-	record(qp, wc, event, qp->failure.failed_ns);
-	pthread_mutex_unlock(&recorder.lock);
+	if (lock_recorder()) {
+		record(qp, wc, event, qp->failure.failed_ns);
+		pthread_mutex_unlock(&recorder.lock);
+	}
 	ccs_done(saved, 0);
 }
 
@@ -272,14 +287,17 @@ static void handle_qp_event(const struct ibv_async_event *event)
 
 void ccs_recorder_event(struct ibv_context *context, const struct ibv_async_event *event)
 {
+	const struct ctx *ctx = ccs_context_find(context);
+
 	switch (event->event_type) {
 	case IBV_EVENT_QP_FATAL: case IBV_EVENT_QP_REQ_ERR: case IBV_EVENT_QP_ACCESS_ERR:
 		handle_qp_event(event);
 		break;
 	case IBV_EVENT_PORT_ERR: case IBV_EVENT_DEVICE_FATAL:
-		pthread_mutex_lock(&recorder.lock);
+		if (!lock_recorder())
+			break;
 		recorder.event = *event;
-		recorder.ctx = ccs_context_find(context);
+		recorder.ctx = ctx;
 		recorder.event_ns = ccs_now_ns();
 		pthread_mutex_unlock(&recorder.lock);
 		break;
@@ -292,7 +310,8 @@ void ccs_recorder_event(struct ibv_context *context, const struct ibv_async_even
 
 static void add_ended(const struct ended *e)
 {
-	pthread_mutex_lock(&recorder.lock);
+	if (!lock_recorder())
+		return;
 	recorder.ended[recorder.ends++ % ENDED] = *e;
 	pthread_mutex_unlock(&recorder.lock);
 }
@@ -300,14 +319,11 @@ static void add_ended(const struct ended *e)
 void ccs_recorder_ended(struct qp *qp, const char *how)
 {
 	struct ended e = { .lqpn = qp->qp_num, .rqpn = qp->peer.qpn, .time = ccs_document_now(), .how = how };
-	struct ibv_qp_init_attr init;
-	struct ibv_qp_attr attr;
 
 	if (!has_file() || !qp->peer.qpn || qp->failure.failed_ns || qp->failure.ending)
 		return;
 	memcpy(e.peer, qp->peer.gid, sizeof(e.peer));
-	if (!ccs_real()->ibv_query_qp(qp->real, &attr, IBV_QP_AV, &init))
-		query_local_gid(qp, &attr, e.local);
+	query_local_gid(qp, e.local);
 	add_ended(&e);
 }
 
@@ -335,7 +351,8 @@ void ccs_recorder_finish(void)
 		return;
 	for (unsigned i = 0; ccs_stats_part(i, &l); i++)
 		add_live(&l);
-	pthread_mutex_lock(&recorder.lock);
+	if (!lock_recorder())
+		return;
 	if (recorder.groups || recorder.ends)
 		write_file();
 	pthread_mutex_unlock(&recorder.lock);

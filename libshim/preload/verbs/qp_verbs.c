@@ -93,18 +93,22 @@ static void apply_attr(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 		qp->peer.qpn = attr->dest_qp_num;
 	if ((mask & IBV_QP_AV) && attr->ah_attr.is_global) {
 		memcpy(qp->peer.gid, attr->ah_attr.grh.dgid.raw, sizeof(qp->peer.gid));
+		qp->attr.sgid_index = attr->ah_attr.grh.sgid_index;
+		qp->attr.flow_label = attr->ah_attr.grh.flow_label;
 		if (ccs_trace_on)
 			ccs_trace_peer(qp->qp_num, qp->peer.gid);
 	}
-	if (mask & IBV_QP_RQ_PSN)
-		qp->attr.rq_psn = attr->rq_psn;
 	if (mask & IBV_QP_PATH_MTU)
 		set_mtu(qp, attr->path_mtu);
 	/* READs above the peer's limit would stall the WQEs that follow them. */
 	if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) && attr->max_rd_atomic)
 		qp->flow.reads.max = attr->max_rd_atomic;
-	if (mask & IBV_QP_TIMEOUT)
+	if (mask & IBV_QP_RETRY_CNT)
+		qp->attr.retry_cnt = attr->retry_cnt;
+	if (mask & IBV_QP_TIMEOUT) {
+		qp->attr.timeout = attr->timeout;
 		qp->flow.rtt.loss_us = ccs_flow_loss_us(attr->timeout, ccs_tick_us());
+	}
 }
 
 /* Change the flow's state if it is `from`. Returns whether it was. */

@@ -27,7 +27,7 @@ struct end {
 
 struct document {
 	const char *file;
-	char host[64], program[64], rank[16], job[48];
+	char host[64], program[64];
 	bool has_failures;
 };
 
@@ -218,7 +218,7 @@ static int print_account(struct account *a, bool json)
 			continue;
 		failures++;
 		a->end[i].facts.other = o ? state_of(o, &a->end[i]) : CCS_OTHER_UNKNOWN;
-		v = ccs_failure_judge(&a->end[i].facts);
+		ccs_failure_judge(&a->end[i].facts, &v);
 		if (json)
 			write_end(&j, &a->end[i], o, &v);
 		else
@@ -250,39 +250,41 @@ int doctor_merge(int count, char **files, bool json)
 	return status;
 }
 
-int doctor_record(pid_t pid)
+static bool write_record(const struct stat_process *p)
 {
 	const int64_t unix_ns = (int64_t)(ccs_clock_ns(CLOCK_REALTIME) - ccs_clock_ns(CLOCK_MONOTONIC));
-	struct stat_snapshot s;
+	const struct ccs_job job = stat_job(&p->h);
 	struct ccs_json j;
-	bool ok = false;
+
+	ccs_json_start(&j, stdout);
+	ccs_json_object(&j, NULL);
+	ccs_document_head(&j, seconds_now(CLOCK_REALTIME));
+	ccs_json_str(&j, "program", p->h.program);
+	ccs_json_uint(&j, "pid", p->h.pid);
+	ccs_job_json(&j, &job);
+	ccs_json_array(&j, "failures");
+	ccs_json_end(&j);
+	ccs_json_array(&j, "live");
+	for (size_t i = 0; i < p->count; i++) {
+		struct ccs_failure_qp qp = { .q = p->qp[i].q, .moments = p->qp[i].moments,
+			.condition = p->qp[i].q.failed_ns ? CCS_QP_FAILED : CCS_QP_IDLE };
+
+		memcpy(qp.history, p->qp[i].history, sizeof(qp.history));
+		ccs_failure_json_qp(&j, &qp, unix_ns);
+	}
+	return ccs_json_finish(&j);
+}
+
+int doctor_record(pid_t pid)
+{
+	struct stat_snapshot s;
+	bool ok;
 
 	stat_read(&s, pid);
-	if (s.count) {
-		const struct stat_process *p = &s.process[0];
-		const struct ccs_job job = stat_job(&p->h);
-
-		ccs_json_start(&j, stdout);
-		ccs_json_object(&j, NULL);
-		ccs_document_head(&j, seconds_now(CLOCK_REALTIME));
-		ccs_json_str(&j, "program", p->h.program);
-		ccs_json_uint(&j, "pid", p->h.pid);
-		ccs_job_json(&j, &job);
-		ccs_json_array(&j, "failures");
-		ccs_json_end(&j);
-		ccs_json_array(&j, "live");
-		for (size_t i = 0; i < p->count; i++) {
-			struct ccs_failure_qp qp = { .q = p->qp[i].q, .moments = p->qp[i].moments,
-				.condition = p->qp[i].q.failed_ns ? CCS_QP_FAILED : CCS_QP_IDLE };
-
-			memcpy(qp.history, p->qp[i].history, sizeof(qp.history));
-			ccs_failure_json_qp(&j, &qp, unix_ns);
-		}
-		ok = ccs_json_finish(&j);
-	} else {
+	ok = s.count && write_record(&s.process[0]);
+	if (!s.count)
 		tool_error("doctor", "no statistics of process %ld: it does not run under ccshim with stats=y, or is "
 			   "another user's", (long)pid);
-	}
 	stat_free(&s);
 	return ok ? EXIT_OK : EXIT_FAILED;
 }
