@@ -84,6 +84,7 @@ ccbench_sources = \
 	bench/ccbench/result/rows.c \
 	bench/ccbench/result/rows.h \
 	bench/ccbench/result/table.c \
+	bench/ccbench/result/tenants.c \
 	bench/ccbench/traffic/carried.c \
 	bench/ccbench/traffic/carried.h \
 	bench/ccbench/traffic/endpoint.c \
@@ -178,7 +179,7 @@ EXTRA_DIST += bench/micro/nullrdma.map
 EXTRA_DIST += bench/scripts/headlines bench/scripts/headlines.jq docs/measured/results.md docs/notebook/tried.md docs/measured/uncongested.md bench/scripts/matrix bench/scripts/timestamps bench/scripts/uncongested docs/guide/hardware.md tests/lab/ccbench.bats
 
 # Cost of telemetry for an agent.
-EXTRA_DIST += bench/scripts/build.bash bench/scripts/echo-cost bench/scripts/readme
+EXTRA_DIST += bench/scripts/build.bash bench/scripts/echo-cost bench/scripts/readme bench/scripts/tenants docs/measured/tenants.md
 
 # The packet simulator: what its two scenarios share.
 noinst_LTLIBRARIES += bench/sim/libcore.la

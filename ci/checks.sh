@@ -263,7 +263,7 @@ installed_files() {
     share/bash-completion/completions/ccshim.bash share/zsh/site-functions/_ccshim \
     share/fish/vendor_completions.d/{ccbench,ccfabric,ccshim,ccshimd}.fish share/ccshim/bpftrace/{gated,rate,rtt-hist}.bt \
     share/ccshim/fabric/{sonic,ucloud}.models share/doc/ccshim/examples/aimd.c \
-    share/doc/ccshim/deploy/{apptainer.def,cdi.yaml,enroot-hook.sh,kubernetes{,-pod}.yaml,modulefile} \
+    share/doc/ccshim/deploy/{apptainer.def,cdi.yaml,enroot-hook.sh,kubernetes{,-pod}.yaml,kubernetes-tenants.jq,modulefile,slurm-tenant} \
     share/doc/ccshim/{agents,ci,fabric,metrics,operate,telemetry,tutorial}.md share/doc/ccshim/ccshim.conf.example \
     share/doc/ccshim/metrics/{ccshim.json,ccshim-alerts.yml,ccshim-metrics.service,ccshim-metrics.timer} \
     share/doc/ccshim/schemas/{agent,ccbench{,-matrix},ccfabric-{matrix,run,scenario},check,doctor,failures,info,plan,report,stat}.json

@@ -61,11 +61,11 @@ _ccshim_info() {
 	case ${COMP_WORDS[COMP_CWORD - 1]} in
 	--app) COMPREPLY=($(compgen -c -- "$word")); return ;;
 	--device) COMPREPLY=($(compgen -W "$(_ccshim_devices)" -- "$word")); return ;;
-	--peer | --port | --dscp | --sl | --share) return ;;
+	--peer | --port | --dscp | --sl | --share | --tenant) return ;;
 	--line-rate | --base-rtt | --rtt-jitter | --segment | --flows) return ;;
 	esac
 	case $word in
-	-*) COMPREPLY=($(compgen -W "-c -f -a -d -h --versions --config --file --algorithms --devices --help --json --app --peer --device --port --dscp --sl --share --line-rate --base-rtt
+	-*) COMPREPLY=($(compgen -W "-c -f -a -d -h --versions --config --file --algorithms --devices --tenant --help --json --app --peer --device --port --dscp --sl --share --line-rate --base-rtt
 		--rtt-jitter --segment --flows" -- "$word")) ;;
 	*)
 		case " ${COMP_WORDS[*]} " in

@@ -38,6 +38,7 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/info/info_algorithms.c \
 	tools/ccshim/info/info_devices.c \
 	tools/ccshim/info/info_options.c \
+	tools/ccshim/info/info_tenant.c \
 	tools/ccshim/info/info_version.c \
 	tools/ccshim/libexec.c \
 	tools/ccshim/main.c \
@@ -168,6 +169,9 @@ tools_ccshim_ccshim_serve_SOURCES = \
 	tools/ccshim/stat/stat_limit.c \
 	tools/ccshim/stat/stat_metrics.c \
 	tools/ccshim/stat/stat_party.c \
+	tools/ccshim/stat/stat_tenant.c \
+	tools/common/json_read.c \
+	tools/common/json_read.h \
 	tools/ccshim/stat/stat_search.h \
 	tools/ccshim/stat/subuid.c \
 	tools/ccshim/stat/subuid.h \
@@ -283,7 +287,9 @@ dist_metrics_DATA = tools/grafana/ccshim.json tools/metrics/ccshim-alerts.yml \
 
 # For containers, Kubernetes, HPC: docs/guide/operate.md.
 deploydir = $(docdir)/deploy
-dist_deploy_DATA = tools/deploy/Containerfile tools/deploy/apptainer.def tools/deploy/kubernetes.yaml tools/deploy/kubernetes-pod.yaml
+dist_deploy_DATA = tools/deploy/Containerfile tools/deploy/apptainer.def tools/deploy/kubernetes.yaml \
+	tools/deploy/kubernetes-pod.yaml tools/deploy/kubernetes-tenants.jq
+dist_deploy_SCRIPTS = tools/deploy/slurm-tenant
 # The device of CDI mounts it.
 pkglibdata_DATA = tools/deploy/ld.so.preload
 pkglibdatadir = $(libdir)/ccshim

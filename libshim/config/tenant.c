@@ -270,15 +270,29 @@ unsigned ccs_tenants_check_guarantees(const struct ccs_tenants *t, double capaci
 
 /* -- processes --------------------------------------------------------------------- */
 
-/* Slurm's control group of a job has a part job_ID. */
-static bool has_job(const char *path, const char *id)
+/*
+ * Whether the path is of Slurm's control group of the job, which has a part job_ID below Slurm's parts.
+ * Users can give groups that systemd delegates to them any name.
+ */
+static bool has_job(char *path, const char *id)
 {
-	const size_t len = strlen(id);
+	static const char *const slurm[] = { "system.slice", "slurm*", "*slurmstepd.scope", "uid_*" };
+	char *rest, *part = strtok_r(path, "/", &rest);
 
-	for (const char *at = path; (at = strstr(at, "/job_")); at++)
-		if (strncmp(at + 5, id, len) == 0 && (at[5 + len] == '/' || !at[5 + len]))
-			return true;
-	return false;
+	for (unsigned i = 0; part && i < sizeof(slurm) / sizeof(*slurm); i++)
+		if (fnmatch(slurm[i], part, 0) == 0)
+			part = strtok_r(NULL, "/", &rest);
+	return part && strncmp(part, "job_", 4) == 0 && strcmp(part + 4, id) == 0;
+}
+
+/* The path without the groups that a user's instance of systemd manages, unless the pattern is of these. */
+static bool matches_group(char *path, const char *pattern)
+{
+	char *end = strstr(path, ".service/");
+
+	if (strncmp(path, "/user.slice/", 12) == 0 && strncmp(pattern, "/user.slice/", 12) != 0 && end)
+		end[8] = '\0';
+	return fnmatch(pattern, path, 0) == 0;
 }
 
 /* Each line of /proc/PID/cgroup is NUMBER:CONTROLLERS:PATH. */
@@ -288,13 +302,13 @@ static bool is_in_cgroup(const struct ccs_tenant *t, const char *cgroups)
 
 	for (const char *next; *cgroups; cgroups = next) {
 		const size_t n = strcspn(cgroups, "\n");
-		const char *path;
+		char *path;
 
 		next = cgroups + n + (cgroups[n] == '\n');
 		snprintf(line, sizeof(line), "%.*s", (int)n, cgroups);
 		path = strchr(line, '/');
 		if (path && (t->kind == CCS_TENANT_JOB ? has_job(path, t->pattern)
-						       : fnmatch(t->pattern, path, 0) == 0))
+						       : matches_group(path, t->pattern)))
 			return true;
 	}
 	return false;
@@ -316,14 +330,11 @@ static void read_proc(pid_t pid, const char *name, char *text, size_t len)
 	text[n] = '\0';
 }
 
-int ccs_tenants_of(const struct ccs_tenants *t, pid_t pid, uid_t uid)
+int ccs_tenants_match(const struct ccs_tenants *t, const char *cgroups, const char *app, uid_t uid)
 {
-	char cgroups[8192], app[64], user[16];
 	const struct ccs_tenant *best = NULL;
+	char user[16];
 
-	read_proc(pid, "cgroup", cgroups, sizeof(cgroups));
-	read_proc(pid, "comm", app, sizeof(app));
-	app[strcspn(app, "\n")] = '\0';
 	snprintf(user, sizeof(user), "%u", uid);
 	for (unsigned i = 0; i < t->n; i++) {
 		const struct ccs_tenant *h = &t->tenant[i];
@@ -335,6 +346,16 @@ int ccs_tenants_of(const struct ccs_tenants *t, pid_t pid, uid_t uid)
 			best = h;
 	}
 	return best ? (int)(best - t->tenant) : -1;
+}
+
+int ccs_tenants_of(const struct ccs_tenants *t, pid_t pid, uid_t uid)
+{
+	char cgroups[8192], app[64];
+
+	read_proc(pid, "cgroup", cgroups, sizeof(cgroups));
+	read_proc(pid, "comm", app, sizeof(app));
+	app[strcspn(app, "\n")] = '\0';
+	return ccs_tenants_match(t, cgroups, app, uid);
 }
 
 uint64_t ccs_tenant_identity(const struct ccs_tenant *t, const char *host)

@@ -64,6 +64,9 @@ unsigned ccs_tenants_check_guarantees(const struct ccs_tenants *t, double capaci
 /* The index of the tenant of a process, or -1. uid: its user. */
 int ccs_tenants_of(const struct ccs_tenants *t, pid_t pid, uid_t uid);
 
+/* By the text of its /proc/PID/cgroup and the name of its program. */
+int ccs_tenants_match(const struct ccs_tenants *t, const char *cgroups, const char *app, uid_t uid);
+
 /* Its identity among the agents of all hosts, never 0. */
 uint64_t ccs_tenant_identity(const struct ccs_tenant *t, const char *host);
 

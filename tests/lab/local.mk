@@ -21,7 +21,8 @@ tests_lab_mpi_loops_LDADD = $(MPI_LIBS)
 EXTRA_DIST += tests/lab/agent.bats tests/lab/agents.bash tests/lab/apps.bats \
 	tests/lab/clock.bats tests/lab/dcqcn.bats \
 	tests/lab/guest.bash tests/lab/hardware.bats tests/lab/hpcc-proof tests/lab/hpcc.bats tests/lab/hpcc.sh \
-	tests/lab/faults.sh tests/lab/impair.bats tests/lab/impair.sh tests/lab/pair.sh tests/lab/plan.bats tests/lab/provider.bats tests/lab/rcp.bats tests/lab/readme.bats
+	tests/lab/faults.sh tests/lab/impair.bats tests/lab/impair.sh tests/lab/pair.sh tests/lab/plan.bats tests/lab/provider.bats tests/lab/rcp.bats tests/lab/readme.bats \
+	tests/lab/tenants.sh
 EXTRA_DIST += tests/on-hardware tests/conformance tests/conformance.d/cases.bash tests/conformance.d/guest \
 	tests/conformance.d/pair.bash tests/conformance.d/suite.bash \
 	tests/conformance.d/suite.py tests/conformance.d/table.awk

@@ -71,3 +71,18 @@ controlled() {
   controlled 8
   holds '.utilisation >= 0.96'
 }
+
+# shares NAME: rates are in proportion to weights, of a full port, and even in each tenant.
+shares() {
+  jq -c '.runs[0] | .utilisation, .drops_after_warmup, (.tenants[] | [.share_per_weight, .jain])' "out/$1.json"
+  jq -e '.runs[0] | .utilisation >= 0.95 and .drops_after_warmup == 0 and
+    all(.tenants[]; (.share_per_weight - 1 | fabs) <= 0.03 and .jain >= 0.98)' "out/$1.json"
+}
+
+# The same with each seed: nothing in these runs is random.
+@test "tenants have shares by weight, with unlike numbers of queue pairs on 1, 4 and 8 hosts" {
+  "$lab" --engine uml --priority --seed "$seed" --hosts 14 --rate 1gbit --nic 10gbit --queue 1mb \
+    --timeout 3600 --out out -- "$BATS_TEST_DIRNAME/tenants.sh" "$(realpath "$top_builddir")" \
+    hosts=1:1,16:2:4,64:4:8
+  shares hosts
+}

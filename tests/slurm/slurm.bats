@@ -174,3 +174,47 @@ LD_PRELOAD=$lib" ]
 	[ "$status" -ne 0 ]
 	printed "ccshim: plugstack.conf: there is no option 'reprot'; did you mean 'report'?"
 }
+
+# The prolog has no environment but Slurm's.
+@test "slurm-tenant makes a job the tenant of its control group, with its partition's weight, while it runs" {
+	scontrol show config | grep -q 'ProctrackType *= proctrack/cgroup' || skip "no control groups of cgroup v1"
+	mkdir partitions
+	echo 'weight = 2.5' >partitions/all
+	printf '[tenant other]\nmatch = app:none\n' >tenants
+	"$top_builddir/tools/ccshimd/ccshimd" --no-capture --verify none --socket "$PWD/agent" --tenants tenants \
+		--port $((20000 + RANDOM % 10000)) --address 127.0.0.81 2>agent.err 3>&- &
+	agent=$!
+	until "$top_builddir/tools/ccshimd/ccshimd" --status --socket "$PWD/agent" >status 2>/dev/null; do
+		kill -0 $agent
+	done
+	cat >script <<-SH
+		#!/bin/sh
+		export CCSHIM_TENANTS=$PWD/tenants CCSHIM_PARTITIONS=$PWD/partitions CCSHIM_RELOAD='kill -HUP $agent'
+		exec $BATS_TEST_DIRNAME/../../tools/deploy/slurm-tenant 2>>$PWD/log
+	SH
+	chmod +x script
+	cp script "${PLUGSTACK%/*}/tenant"
+	mkfifo in said
+	CCSHIM_AGENT=$PWD/agent CCSHIM_CC=rcp RIG_KEEP=1 ASAN_OPTIONS=detect_leaks=0 XDG_RUNTIME_DIR=$PWD srun -w node1 \
+		sh -c "echo job-\$SLURM_JOB_ID >job; exec $top_builddir/tests/verbs/shown <in >said" &
+	srun=$!
+	exec 8>in 7<said
+	read -r -t 300 line <&7
+	[ "$line" = ready ]
+	echo 'write 10' >&8
+	read -r -t 300 line <&7
+	until jq -e --arg job "$(cat job)" 'any(.clients[]; .tenant == $job) and any(.tenants[]; .tenant == $job and .weight == 2.5)' status; do
+		"$top_builddir/tools/ccshimd/ccshimd" --status --socket "$PWD/agent" >status
+		kill -0 $srun
+	done
+	exec 8>&-
+	wait $srun
+	until [ "$("$top_builddir/tools/ccshimd/ccshimd" --status --socket "$PWD/agent" | jq -c '[.tenants[].tenant]')" = '["other"]' ]; do :; done
+	diff tenants <(printf '[tenant other]\nmatch = app:none\n')
+	rm partitions/all # the partition is not for tenants
+	srun -w node1 true
+	[ ! -s log ]
+	rm -f "${PLUGSTACK%/*}/tenant"
+	kill $agent
+	wait $agent || true
+}

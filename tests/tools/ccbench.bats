@@ -79,6 +79,33 @@ json() { jq -e "$1" "$out"; }
 	json '.runs[0] | ([.flows[] | [.host, .peer]] == [[2,1],[3,1],[4,1]]) and .operation_us.samples > 0'
 }
 
+@test "tenants: each has its queue pairs, its share relative to its weight, and its index" {
+	# A tenant whose rivals have ended first has no rate, and no index.
+	bench tenants -n 5 -s 4k --tenants 1:1,4:2:2 --cc none
+	json '.runs[0] | ([.flows[] | [.host, .peer, .qp]] == [[2,1,0],[3,1,0],[4,1,0],[3,1,1],[4,1,1]]) and
+		([.tenants[] | [.tenant, .qps, .hosts, .weight]] == [[1,1,1,1],[2,4,2,2]]) and .errors == 0'
+	json '.runs[0] | .tenants as [$a, $b] | ($a.share + $b.share - 1 | fabs) < 1e-6 and ($a.jain // 1) == 1 and
+		($a.share * 3 - $a.share_per_weight | fabs) < 1e-6 and
+		($b.share * 1.5 - $b.share_per_weight | fabs) < 1e-6 and ($b.jain // 1) > 0 and ($b.jain // 1) < 1 + 1e-9'
+	json '.runs[0].tenants[0].goodput_bps == .runs[0].flows[0].goodput_bps'
+	[[ $output == *"tenant-2 "*"off its weight, worst"* ]]
+	bench permutation -n 5 -s 4k
+	json '.runs[0].tenants == null'
+}
+
+@test "a tenant's processes have its name, by which agents know them" {
+	setup_bench
+	LD_PRELOAD=$fake "$top_builddir/bench/ccbench/ccbench" tenants -D 60 -s 4k --tenants 1:1,2:1:2 -d fake0 \
+		--no-victim --timeout 600 3>&- &
+	until [ "$(cat "/proc/$!/task/$!/children" | xargs -n 1 sh -c 'cat /proc/$0/comm' | sort | tr '\n' ' ')" = \
+		"ccbench tenant-1 tenant-2 tenant-2 " ]; do
+		kill -0 $!
+		sleep 0.05
+	done
+	kill $!
+	wait $! || true
+}
+
 @test "writes, reads and sends go both ways between the same hosts" {
 	for op in write read send; do
 		bench alltoall -n 7 -s 1k --op "$op"

@@ -438,6 +438,28 @@ static void nothing_is_posted_in_a_pause(void **state)
 	sequence_free(&order);
 }
 
+static void a_tenants_hosts_have_its_queue_pairs_in_turn(void **state)
+{
+	static const unsigned tenant[] = { 0, 1, 2, 2, 3, 3, 3, 0, 0 };
+	static const unsigned src[] = { 1, 2, 3, 2, 3, 2, 4, 5, 6, 4 };
+	static const unsigned qp[] = { 0, 0, 0, 1, 1, 2, 0, 0, 0, 1 };
+
+	MAKE("tenants", "--tenants", "1:.01,5:2.5:2,4:100:3");
+	assert_int_equal(flows.n, 11);
+	assert_int_equal(opts_hosts(&o), 8);
+	for (unsigned i = 0; i < sizeof(tenant) / sizeof(*tenant); i++)
+		assert_int_equal(scenario_tenant(&o, i), tenant[i]);
+	for (unsigned i = 0; i < sizeof(src) / sizeof(*src); i++) {
+		assert_int_equal(flows.v[i].src, src[i]);
+		assert_int_equal(flows.v[i].qp, qp[i]);
+	}
+	assert_int_equal(flows.v[10].class, CLASS_LATENCY);
+	MAKE("tenants", "--no-victim");
+	assert_int_equal(flows.n, 1 + 16 + 64);
+	MAKE("incast");
+	assert_int_equal(scenario_tenant(&o, 1), 0);
+}
+
 static void what_a_scenario_cannot_do_is_refused(void **state)
 {
 	static const char *const wrong[][5] = {
@@ -447,6 +469,16 @@ static void what_a_scenario_cannot_do_is_refused(void **state)
 		{ "collective", "--hosts", "3" }, { "collective", "--op", "read" },
 		{ "collective", "--collective", "star" }, { "trunk", "--hosts", "5" },
 		{ "trunk", "--hosts", "2" }, { "kv", "--response", "0" }, { "claims", "--claims", "0" },
+		{ "tenants", "--tenants", "" }, { "tenants", "--tenants", "1" },
+		{ "tenants", "--tenants", "1:" }, { "tenants", "--tenants", "1:0" },
+		{ "tenants", "--tenants", "1:101" }, { "tenants", "--tenants", "1:1," },
+		{ "tenants", "--tenants", "1:1:2" }, { "tenants", "--tenants", "0:1" },
+		{ "tenants", "--tenants", "-1:1" }, { "tenants", "--tenants", "1:nan" },
+		{ "tenants", "--tenants", "1:1:0" }, { "tenants", "--tenants", "1:1;2:1" },
+		{ "tenants", "--tenants", "99999999999999999999:1" },
+		{ "tenants", "--tenants", "300:1:255" }, { "tenants", "--tenants", "200:1:200,200:1:200" },
+		{ "tenants", "--tenants", "1:1,1:1,1:1,1:1,1:1,1:1,1:1,1:1,1:1,1:1,1:1,1:1,1:1,1:1,1:1,1:1,1:1" },
+		{ "tenants", "--op", "read" }, { "tenants", "--load", "0.5" },
 	};
 	char err[512];
 	unsigned i;
@@ -475,6 +507,7 @@ int main(void)
 		cmocka_unit_test(a_bar_is_as_long_as_it_is_far),
 		cmocka_unit_test(operations_follow_each_other_at_every_host),
 		cmocka_unit_test(nothing_is_posted_in_a_pause),
+		cmocka_unit_test(a_tenants_hosts_have_its_queue_pairs_in_turn),
 		cmocka_unit_test(what_a_scenario_cannot_do_is_refused),
 	};
 

@@ -131,6 +131,38 @@ static void a_process_belongs_to_the_first_kind_that_matches(void **state)
 	assert_int_equal(ccs_tenants_of(&t, getpid(), 1), -1);
 }
 
+/* Users can create groups below their own instance of systemd. */
+static void names_of_users_groups_choose_no_tenant(void **state)
+{
+	static const struct {
+		const char *match, *cgroups;
+		int index;
+	} cases[] = {
+		{ "job:7", "0::/system.slice/slurmstepd.scope/job_7/step_0/user/task_0\n", 0 },
+		{ "job:7", "0::/system.slice/node1_slurmstepd.scope/job_7\n", 0 },
+		{ "job:7", "5:cpuset:/slurm/uid_1000/job_7/step_0\n0::/\n", 0 },
+		{ "job:7", "4:memory:/slurm_node1/uid_1000/job_7\n", 0 },
+		{ "job:7", "0::/system.slice/slurmstepd.scope/job_77\n", -1 },
+		{ "job:7", "0::/system.slice/slurmstepd.scope/job_8/job_7\n", -1 },
+		{ "job:7", "0::/user.slice/user-1.slice/user@1.service/job_7\n", -1 },
+		{ "job:7", "0::/user.slice/user-1.slice/user@1.service/slurm/job_7\n", -1 },
+		{ "job:7", "0::/job_7\n", 0 },
+		{ "cgroup:*kv-pod*", "0::/kubepods.slice/kv-pod1.slice/cri\n", 0 },
+		{ "cgroup:*kv-pod*", "0::/user.slice/user-1.slice/user@1.service/kv-pod1\n", -1 },
+		{ "cgroup:*user-1.*", "0::/user.slice/user-1.slice/user@1.service/x\n", 0 },
+		{ "cgroup:/user.slice/*/x", "0::/user.slice/user-1.slice/user@1.service/x\n", 0 },
+	};
+	char text[128];
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		snprintf(text, sizeof(text), "[tenant a]\nmatch = %s\n", cases[i].match);
+		assert_int_equal(read_text(text), 0);
+		if (ccs_tenants_match(&t, cases[i].cgroups, "x", 1) != cases[i].index)
+			print_error("%s, %s", cases[i].match, cases[i].cgroups);
+		assert_int_equal(ccs_tenants_match(&t, cases[i].cgroups, "x", 1), cases[i].index);
+	}
+}
+
 static void a_job_is_the_same_tenant_on_all_hosts(void **state)
 {
 	assert_int_equal(read_text("[tenant a]\nmatch = job:4711\n[tenant b]\nmatch = uid:1\n"), 0);
@@ -146,6 +178,7 @@ int main(void)
 		cmocka_unit_test(mistakes_are_reported_with_their_line),
 		cmocka_unit_test(more_tenants_than_fit_are_refused),
 		cmocka_unit_test(a_process_belongs_to_the_first_kind_that_matches),
+		cmocka_unit_test(names_of_users_groups_choose_no_tenant),
 		cmocka_unit_test(a_job_is_the_same_tenant_on_all_hosts),
 	};
 

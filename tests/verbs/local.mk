@@ -81,6 +81,7 @@ verbs_scripts = \
 	tests/verbs/set.bats \
 	tests/verbs/soak.bats \
 	tests/verbs/stat.bats \
+	tests/verbs/tenants.bats \
 	tests/verbs/top.bats \
 	tests/verbs/trace.bats
 EXTRA_DIST += $(verbs_scripts) tests/verbs/browser.py tests/verbs/readings.js tests/verbs/shown.bash

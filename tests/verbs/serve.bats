@@ -312,6 +312,25 @@ slow() {
 	[ "$(jq -c keys body)" = "$(jq -c keys status.json)" ]
 }
 
+@test "flows and metrics have the tenants of the agent" {
+	printf '%s\n' '[tenant a]' 'match = app:shown' 'weight = 2.5' > conf
+	"$top_builddir/tools/ccshimd/ccshimd" --no-capture --verify none --socket "$PWD/agent" --tenants conf \
+		--port $((20000 + RANDOM % 10000)) --address 127.0.0.83 2> agent.err 3>&- 7<&- 8>&- &
+	agent=$!
+	until "$top_builddir/tools/ccshimd/ccshimd" --status --socket "$PWD/agent" > status.json 2> /dev/null; do
+		kill -0 "$agent" || { cat agent.err; return 1; }
+	done
+	export CCSHIM_AGENT=$PWD/agent CCSHIM_CC=rcp
+	begin
+	tell 'write 10'
+	ccshim=$top_builddir/tools/ccshim/ccshim # agents show root without capabilities no clients
+	serve
+	until [ "$(ask /flows.json)" = 200 ] &&
+		jq -e ".processes | any(.pid == $app and .tenant == \"a\" and .weight == 2.5)" body > /dev/null; do :; done
+	[ "$(ask /metrics)" = 200 ]
+	grep -E "^ccshim_process_info\{program=\"shown\",pid=\"$app\".*,tenant=\"a\"\} 1\$" body
+}
+
 @test "metrics require the token, unless --metrics gives them to all" {
 	begin
 	tell 'write 10'
@@ -408,8 +427,10 @@ thousand() {
 		"print=$key.length" "print=document.querySelector('#flows tfoot').textContent.includes('180 Gb/s')" \
 		"print=document.getElementById('all').click()" "print=$key.length" \
 		"print=(document.getElementById('by').value = 'process', document.getElementById('by').dispatchEvent(new Event('change')))" \
-		"print=$key.length" "print=$key.every((tr) => tr.children[2].textContent === '20')"
-	[ "$(paste -sd ' ' out)" = "13 True 50 True None 1000 True 50 True" ] || { cat out; return 1; }
+		"print=$key.length" "print=$key.every((tr) => tr.children[2].textContent === '20')" \
+		"print=(document.getElementById('by').value = 'tenant', document.getElementById('by').dispatchEvent(new Event('change')))" \
+		"print=$key.map((tr) => [0, 1].map((i) => tr.children[i].textContent)).join()"
+	[ "$(paste -sd ' ' out)" = "13 True 50 True None 1000 True 50 True True -,1000" ] || { cat out; return 1; }
 }
 
 # Outside of the window neither rows nor charts are drawn, and a sum that stays is not written again.

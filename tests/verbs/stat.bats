@@ -604,7 +604,7 @@ begin_other() {
 	[ "$($ccshim stat -p "$app" --prometheus | grep -c '^ccshim_qp_info{.*,peer="10.250.0.1",')" -eq 2 ]
 	finish
 	jq -e '.qps | length == 2 and all(.peer == "10.250.0.1")' report.json
-	grep -Eq '^# QP [0-9]+ sends to 10.250.0.1$' trace.csv
+	grep -Eq "^# QP [0-9]+ sends to 10.250.0.1 \(process $(jq .pid report.json)\)\$" trace.csv
 }
 
 @test "of a process in no job, no job is shown" {

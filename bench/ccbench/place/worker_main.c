@@ -24,6 +24,15 @@ static int send_local(struct worker *w)
 	return ret;
 }
 
+/* Agents know a tenant's processes by this name. */
+static void set_name(unsigned tenant)
+{
+	char name[24];
+
+	snprintf(name, sizeof(name), "tenant-%u", tenant);
+	prctl(PR_SET_NAME, name);
+}
+
 /* Run the protocol from CONFIG to the end. */
 static int run_protocol(struct worker *w)
 {
@@ -74,6 +83,8 @@ int worker_main(int argc, char **argv)
 	if (m.len < sizeof(w.cfg) + w.cfg.nqps * sizeof(*w.end))
 		return 1;
 	w.end = (struct proto_end *)(void *)((char *)m.data + sizeof(w.cfg));
+	if (w.cfg.tenant)
+		set_name(w.cfg.tenant);
 	ret = run_protocol(&w);
 	if (ret)
 		xchg_send(&w.x, PROTO_ERROR, &w.e.error, sizeof(w.e.error));

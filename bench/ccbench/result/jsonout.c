@@ -195,6 +195,33 @@ static void write_spreads(struct ccs_json *j, const struct report *p, unsigned n
 	ccs_json_end(j);
 }
 
+static void write_tenants(struct ccs_json *j, const struct report *p)
+{
+	const struct opts *o = p->run->o;
+
+	if (!o->kind->tenants) {
+		ccs_json_str(j, "tenants", NULL);
+		return;
+	}
+	ccs_json_array(j, "tenants");
+	for (unsigned i = 0; i < o->tenants.n; i++) {
+		const struct tenant_report *t = &p->tenant[i];
+
+		ccs_json_object(j, NULL);
+		ccs_json_uint(j, "tenant", i + 1);
+		ccs_json_uint(j, "qps", o->tenants.v[i].qps);
+		ccs_json_uint(j, "hosts", o->tenants.v[i].hosts);
+		ccs_json_num(j, "weight", o->tenants.v[i].weight);
+		ccs_json_num(j, "goodput_bps", t->goodput);
+		ccs_json_num(j, "share", t->share);
+		ccs_json_num(j, "share_per_weight", t->per_weight);
+		ccs_json_num(j, "jain", t->jain);
+		ccs_json_num(j, "p99_us", t->p99);
+		ccs_json_end(j);
+	}
+	ccs_json_end(j);
+}
+
 static void write_run(struct ccs_json *j, const struct report *p)
 {
 	const struct run *r = p->run;
@@ -221,6 +248,7 @@ static void write_run(struct ccs_json *j, const struct report *p)
 	write_spread(j, "message_latency_us", &p->slow);
 	write_spread(j, "operation_us", &p->operation);
 	ccs_json_num(j, "operation_slowdown", p->slower);
+	write_tenants(j, p);
 	write_slowdown(j, p);
 	write_convergence(j, p);
 	ccs_json_uint(j, "victim_samples", p->victim.n);

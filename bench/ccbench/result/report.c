@@ -78,7 +78,7 @@ static void share_again(struct report *p, const struct sharer *v, bool greedy)
 	const struct run *r = p->run;
 	struct wire wire = wire_of(r);
 
-	if (greedy && r->o->kind->to_one && !r->o->iterations)
+	if (greedy && r->o->kind->to_one && !r->o->kind->tenants && !r->o->iterations)
 		p->convergence = converge(v, p->nflows, r->start, r->end,
 					  r->o->link.rate_bps > 0 ?
 					  wire_capacity(&wire, r->o->link.rate_bps) : NAN);
@@ -341,7 +341,7 @@ int report_make(struct report *p, const struct run *r, const struct unloaded *un
 		.run = r, .jain = NAN, .jain_min = NAN, .drops = NAN,
 		.drops_after = NAN, .marks = NAN, .wire_bps = NAN,
 		.retransmitted = NAN, .utilisation = utilisation(r), .waited = waited(r),
-		.fallback = fallback(r), .slower = NAN,
+		.fallback = fallback(r), .slower = NAN, .off_weight = NAN, .jain_within = NAN,
 		.bin = (double)(r->end - r->start) / 1e9 / BINS,
 	};
 	if (flows_figures(p) || latency_figures(p) || queue_figures(p) ||
@@ -351,6 +351,8 @@ int report_make(struct report *p, const struct run *r, const struct unloaded *un
 	}
 	if (r->o->kind->operations)
 		operations_figures(p);
+	if (r->o->kind->tenants)
+		report_tenants(p);
 	queue_series(p);
 	sanity(p);
 	return 0;

@@ -19,6 +19,14 @@ struct flow_report {
 	double rate[BINS];      /* bit/s in each bin */
 };
 
+struct tenant_report {
+	double goodput, share;             /* bit/s; of the total */
+	double per_weight;                 /* share, of the share by weight */
+	double jain;                       /* of the rates of its flows */
+	uint64_t timed;                    /* messages with a time */
+	double p99;                        /* of the times of its messages, us */
+};
+
 /* Values are NAN if they are unknown. */
 struct report {
 	const struct run *run;
@@ -47,6 +55,8 @@ struct report {
 	double bin;                        /* s */
 	struct flow_report *flow;          /* flows of the bulk class */
 	unsigned nflows;
+	struct tenant_report tenant[MAX_TENANTS];
+	double off_weight, jain_within;    /* worst deviation of per_weight from 1; least jain of a tenant */
 	double queue_bin[BINS];            /* mean backlog */
 };
 
@@ -55,6 +65,11 @@ void report_unloaded(struct unloaded *to, const struct run *r);
 
 /* unloaded: by host, or NULL. 0, or -1 without memory. */
 int report_make(struct report *p, const struct run *r, const struct unloaded *unloaded);
+
+/* Compute the tenants' results, from the flows'. */
+void report_tenants(struct report *p);
+void table_tenants(const struct report *p);
+
 void report_free(struct report *p);
 
 /* Compare the operations of all n settings with those of none, in each repeat. */

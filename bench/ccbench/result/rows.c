@@ -18,6 +18,8 @@ const struct row rows[] = {
 	ROW("utilisation", "utilisation", utilisation, percent),
 	ROW("Jain", "jain", jain, share),
 	ROW("Jain, worst window", "jain_min_window", jain_min, share),
+	ROW("off its weight, worst", "off_weight", off_weight, percent),
+	ROW("Jain in a tenant", "jain_in_tenant", jain_within, share),
 	ROW("converged", "converged_share", converged, percent),
 	ROW("convergence", "convergence_us", converged_us, us),
 	OF("operation p50", "operation_p50_us", operation, p50, 0, us),

@@ -56,6 +56,8 @@ void table_run(const struct report *p)
 	}
 	if (i < p->nflows)
 		printf("  and %u flows more\n", p->nflows - i);
+	if (r->o->kind->tenants)
+		table_tenants(p);
 	printf("  %-24s %11s\n\n", "total", human_rate(p->goodput, rate, sizeof(rate)));
 }
 

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/units.h"
+#include "cc/shares.h"
 #include "scenario.h"
 #include "tools/common/next_option.h"
 
@@ -203,6 +205,38 @@ static int parse_late(struct parse *p, const char *text)
 	return parse_time(p, end + 1);
 }
 
+/* QPS:WEIGHT[:HOSTS],... */
+static int parse_tenants(struct parse *p, const char *text)
+{
+	const char *at = text, *end;
+
+	for (p->o->tenants.n = 0; p->o->tenants.n < MAX_TENANTS; at++) {
+		struct opts_tenant *t = &p->o->tenants.v[p->o->tenants.n++];
+		unsigned long qps = 0, hosts = 1;
+
+		if (*at >= '1' && *at <= '9')
+			qps = strtoul(at, (char **)(uintptr_t)&at, 10);
+		if (*at != ':')
+			break;
+		t->weight = ccs_strtod(at + 1, &end);
+		if (*end == ':' && end[1] >= '0' && end[1] <= '9')
+			hosts = strtoul(end + 1, (char **)(uintptr_t)&end, 10);
+		if (!(t->weight >= CCS_WEIGHT_LEAST && t->weight <= CCS_WEIGHT_MOST) || qps > MAX_FLOWS ||
+		    hosts < 1 || hosts > qps || hosts > MAX_HOSTS)
+			break;
+		t->qps = (unsigned)qps;
+		t->hosts = (unsigned)hosts;
+		at = end;
+		if (!*at)
+			return 0;
+		if (*at != ',')
+			break;
+	}
+	return set_error(p, "%s %s: not 1 to %d times QPS:WEIGHT[:HOSTS], with a weight from %g to %g and "
+			 "no more hosts than queue pairs, as 1:1,16:2,64:4:8", p->name, text, MAX_TENANTS,
+			 CCS_WEIGHT_LEAST, CCS_WEIGHT_MOST);
+}
+
 static int parse_cc(struct parse *p, const char *text)
 {
 	return settings_add(&p->o->cc, text, p->err, p->errlen);
@@ -266,6 +300,8 @@ static const struct row rows[] = {
 	  "and whose pause is --victim-interval (4k)", parse_bytes, AT(response), RANGE(1, 1 << 30) },
 	{ "claims", 0, "N", "QPs of the host that claims (256)",
 	  parse_unsigned, AT(claims), RANGE(1, 1024) },
+	{ "tenants", 0, "QPS:WEIGHT[:HOSTS],...", "queue pairs, weight and hosts of each tenant\n"
+	  "(1:1,16:2,64:4)", parse_tenants, NONE },
 	{ "repeat", 0, "N", "runs of each setting, each with another seed (1)",
 	  parse_unsigned, AT(repeat), RANGE(1, MAX_REPEATS) },
 	{ "op", 0, "write|read|send", "operation (write)", parse_choice, AT(op) },
@@ -409,6 +445,7 @@ static void set_defaults(struct opts *o, const char *scenario, unsigned ranks)
 		.gid_index = 1, .qps = 1, .duration = 2 * SECOND,
 		.victim = { .wanted = true, .size = 64, .interval = SECOND / 1000 },
 		.collective.pause = SECOND / 1000, .response = 4096, .claims = 256,
+		.tenants = { .v = { { 1, 1, 1 }, { 16, 1, 2 }, { 64, 1, 4 } }, .n = 3 },
 		.warmup = -1, .seed = 1, .link.queue_bytes = NAN,
 	};
 	o->size = o->kind && o->kind->size ? o->kind->size : 65536;

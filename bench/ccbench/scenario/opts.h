@@ -15,8 +15,15 @@
 #define MAX_FLOWS 4096
 #define MAX_REPEATS 100
 #define DEVICE_LEN 64
+#define MAX_TENANTS 16
 
 struct scenario;
+
+/* A tenant's queue pairs, which its hosts have in turn. */
+struct opts_tenant {
+	unsigned qps, hosts;
+	double weight;
+};
 
 struct opts {
 	const struct scenario *kind;
@@ -45,6 +52,10 @@ struct opts {
 	} collective;
 	uint64_t response;                 /* bytes, to a request */
 	unsigned claims;                   /* QPs of the host that claims */
+	struct {
+		struct opts_tenant v[MAX_TENANTS];
+		unsigned n;
+	} tenants;
 	int64_t duration, warmup, timeout; /* ns; warmup -1 = by rate */
 	uint64_t seed;
 	struct settings cc;

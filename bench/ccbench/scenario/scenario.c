@@ -314,6 +314,43 @@ static int kv(const struct opts *o, struct flow_list *l)
 	return ret;
 }
 
+static int tenants(const struct opts *o, struct flow_list *l)
+{
+	unsigned first = 1;
+
+	for (unsigned i = 0; i < o->tenants.n; first += o->tenants.v[i++].hosts)
+		for (unsigned qp = 0; qp < o->tenants.v[i].qps; qp++) {
+			const unsigned hosts = o->tenants.v[i].hosts;
+			struct flow_spec f = traffic(o, first + qp % hosts, 0);
+
+			f.qp = qp / hosts;
+			if (add(l, f))
+				return -1;
+		}
+	return o->victim.wanted ? add(l, pinger(o, o->senders + 1, 0)) : 0;
+}
+
+/* The receiver would post READs of all tenants. */
+static bool tenants_fit(struct opts *o)
+{
+	o->qps = 1;
+	o->senders = 0;
+	for (unsigned i = 0; i < o->tenants.n; i++)
+		o->senders += o->tenants.v[i].hosts;
+	return o->op != OP_READ && !(o->load > 0) && o->sizes == SIZES_FIXED && !o->qp_pool &&
+	       o->senders + 2 <= MAX_HOSTS;
+}
+
+unsigned scenario_tenant(const struct opts *o, unsigned host)
+{
+	unsigned first = 1;
+
+	for (unsigned i = 0; o->kind->tenants && i < o->tenants.n; first += o->tenants.v[i++].hosts)
+		if (host >= first && host < first + o->tenants.v[i].hosts)
+			return i + 1;
+	return 0;
+}
+
 static unsigned to_one_hosts(const struct opts *o)
 {
 	return 1 + o->senders;
@@ -375,6 +412,10 @@ const struct scenario scenarios[] = {
 	  .hosts = claims_hosts, .make = claims, .has_victim = true, .to_one = true },
 	{ .name = "kv", .what = "requests and responses beside bulk messages to one host",
 	  .hosts = to_one_hosts, .make = kv, .to_one = true },
+	{ .name = "tenants", .what = "jobs with weights and unlike numbers of queue pairs to one host",
+	  .hosts = incast_hosts, .make = tenants, .apply_defaults = tenants_fit,
+	  .refusal = "tenants always have data to send: without --load, --sizes, --qp-pool and --op read, "
+		     "and with at most 254 hosts", .has_victim = true, .to_one = true, .tenants = true },
 	{ .name = NULL },
 };
 

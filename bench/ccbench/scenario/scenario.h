@@ -24,6 +24,7 @@ struct scenario {
 	bool to_one;           /* many senders, one receiver: uses --senders, not --hosts */
 	bool slowdown;         /* compare each message's time with an empty network's */
 	bool operations;       /* of all flows, with pauses: the network is used between pauses only */
+	bool tenants;          /* groups of flows with weights */
 	bool trunk;            /* all flows pass one link, which is the bottleneck */
 	uint64_t size;         /* default of --size; 0: 64k */
 };
@@ -33,6 +34,9 @@ const struct scenario *scenario_find(const char *name);
 
 /* All scenarios; an entry without a name ends the list. */
 extern const struct scenario scenarios[];
+
+/* The tenant of a host, from 1; 0: it has none. */
+unsigned scenario_tenant(const struct opts *o, unsigned host);
 
 /* The flows of the options' scenario: 0, or -1 without memory. */
 int scenario_flows(const struct opts *o, struct flow_list *l);

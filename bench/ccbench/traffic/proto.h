@@ -46,7 +46,7 @@ struct proto_config {
 	char device[DEVICE_LEN]; /* "": the first device */
 	uint32_t gid_index, tclass;
 	uint32_t rank, nqps;
-	uint32_t poll, zero;    /* poll: no events */
+	uint32_t poll, tenant;  /* poll: no events; tenant: from 1, 0: none */
 	int64_t poll_interval, late; /* ns; poll_interval 0: spin */
 	double late_share;      /* share of polls after a completion that are late by `late` */
 	uint64_t seed;

@@ -217,7 +217,7 @@ static int start_worker(struct run *r, unsigned host)
 	struct proto_config cfg = {
 		.gid_index = o->gid_index, .tclass = o->tclass, .rank = host,
 		.nqps = r->nqps[host], .poll = o->poll, .seed = r->seed,
-		.poll_interval = o->poll_interval, .late = o->late, .late_share = o->late_share,
+		.tenant = scenario_tenant(o, host), .poll_interval = o->poll_interval, .late = o->late, .late_share = o->late_share,
 	};
 	size_t len = sizeof(cfg) + cfg.nqps * sizeof(struct proto_end);
 	struct proto_end *end;

@@ -3,10 +3,13 @@
 #include "info.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/document.h"
+#include "base/number.h"
 #include "config/plugin.h"
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/ccshim/shared/path_options.h"
@@ -20,6 +23,7 @@ struct info {
 	struct ccs_cc_path path;
 	struct ccs_cc_spec cc;          /* the operand parsed, if it is an algorithm */
 	struct info_options options;
+	pid_t tenant;                   /* of this process; 0: not selected */
 };
 
 static int help(void)
@@ -31,6 +35,7 @@ static int help(void)
 	       "                    with the defaults, or with -c the current values\n"
 	       "  -a, --algorithms  the algorithms, or ALG, with every parameter\n"
 	       "  -d, --devices     the devices, or DEVICE, and whether they can be controlled\n"
+	       "  --tenant PID      the tenant of a process, and whether it is in force\n"
 	       "  --app NAME        options as the program of that name sees them\n"
 	       "  --peer ADDR, --device NAME, --port N, --dscp N, --sl N\n"
 	       "                    ... and its queue pairs to that peer, on that device and\n"
@@ -46,7 +51,7 @@ static int help(void)
 	return EXIT_OK;
 }
 
-enum { OPT_MATCH = 256, OPT_JSON, OPT_VERSIONS };
+enum { OPT_MATCH = 256, OPT_JSON, OPT_VERSIONS, OPT_TENANT };
 
 static const struct option long_options[] = {
 	{ "app", required_argument, NULL, OPT_MATCH },
@@ -61,6 +66,7 @@ static const struct option long_options[] = {
 	{ "file", no_argument, NULL, 'f' },
 	{ "algorithms", no_argument, NULL, 'a' },
 	{ "devices", no_argument, NULL, 'd' },
+	{ "tenant", required_argument, NULL, OPT_TENANT },
 	{ "json", no_argument, NULL, OPT_JSON },
 	PATH_LONG_OPTIONS,
 	{ "help", no_argument, NULL, 'h' },
@@ -79,6 +85,18 @@ static int parse_match(struct info *info, const char *key)
 	return EXIT_USAGE;
 }
 
+static int parse_pid(struct info *info)
+{
+	unsigned pid;
+
+	if (ccs_parse_digits(optarg, INT_MAX, &pid) || !pid || (kill((pid_t)pid, 0) && errno == ESRCH)) {
+		tool_error("info", "--tenant: there is no process %s", optarg);
+		return EXIT_USAGE;
+	}
+	info->tenant = (pid_t)pid;
+	return 0;
+}
+
 static int parse_option(struct info *info, int letter, const char *name)
 {
 	switch (letter) {
@@ -87,6 +105,7 @@ static int parse_option(struct info *info, int letter, const char *name)
 	case 'f': info->file = true; return 0;
 	case 'a': info->algorithms = true; return 0;
 	case 'd': info->devices = true; return 0;
+	case OPT_TENANT: return parse_pid(info);
 	case OPT_MATCH: return parse_match(info, name);
 	case OPT_JSON: info->json = true; return 0;
 	default: return path_parse("info", letter, &info->path);
@@ -172,6 +191,8 @@ static int print_text(struct info *info)
 				       : "are not in force: no host agent responds", info->options.values.agent);
 	if (info->algorithms)
 		info_algorithms_text(chosen(info), &info->path);
+	if (info->tenant)
+		info_tenant(NULL, info->tenant);
 	return info->devices ? info_devices(NULL, info->operand) : EXIT_OK;
 }
 
@@ -191,6 +212,8 @@ static int print_json(struct info *info)
 		ccs_json_bool(&j, "tenants_in_force", has_agent(info));
 	if (info->algorithms)
 		info_algorithms_json(&j, chosen(info), &info->path);
+	if (info->tenant)
+		info_tenant(&j, info->tenant);
 	if (info->devices)
 		status = info_devices(&j, info->operand);
 	return ccs_json_finish(&j) ? status : EXIT_FAILED;
@@ -212,8 +235,9 @@ int cmd_info(int argc, char **argv)
 	}
 	if (parse_operand(&info, argv + optind))
 		return EXIT_USAGE;
-	if (!(info.version || info.config || info.file || info.algorithms || info.devices)) {
-		tool_error("info", "nothing selected: give -a, -c, -d, -f or --versions");
+	if (!(info.version || info.config || info.file || info.algorithms || info.devices ||
+	      info.tenant)) {
+		tool_error("info", "nothing selected: give -a, -c, -d, -f, --tenant or --versions");
 		return tool_usage_error("info");
 	}
 	mistakes = load_options(&info);

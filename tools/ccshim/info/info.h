@@ -4,6 +4,7 @@
 /* The sections of ccshim info. Each writes text, or its members of a JSON object. */
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "base/json.h"
 #include "cc/cc.h"
@@ -16,6 +17,9 @@ struct info_options {
 	struct ccs_rules rules;
 	struct ccs_match_subject subject;
 };
+
+/* The tenant of a process. */
+void info_tenant(struct ccs_json *j, pid_t pid);
 
 void info_version_text(void);
 void info_version_json(struct ccs_json *j);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The flows of snapshots of 'ccshim stat --json --display deltas', one after the other: by queue pair, or
-// summed by process or peer.
+// summed by process, peer or tenant.
 import { Series } from "./series.js";
 
 const CURVES = ["goodput", "rate", "rtt50", "rtt99", "queue"];
@@ -13,6 +13,7 @@ function readFlow(process, qp, interval) {
 		key: `${process.pid}/${process.program}/${qp.ifname}/${qp.lqpn}`,
 		pid: process.pid,
 		program: String(process.program ?? ""),
+		tenant: String(process.tenant ?? "-"),
 		qp: qp.lqpn,
 		qps: 1,
 		peer: String(qp.peer ?? "-"),
@@ -40,6 +41,7 @@ export const GROUPS = {
 	qp: (flow) => flow.key,
 	process: (flow) => `${flow.pid}/${flow.program}`,
 	peer: (flow) => flow.peer,
+	tenant: (flow) => flow.tenant,
 };
 
 // The flows of a snapshot, each an object of its own. Histories share them.

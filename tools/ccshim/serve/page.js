@@ -71,7 +71,7 @@ function drawnFlows(flows) {
 function nameOf(flow) {
 	if (flow.label)
 		return flow.label;
-	return [$("by").value === "peer" && !state.recorded ? flow.peer : flow.program,
+	return [["peer", "tenant"].includes($("by").value) && !state.recorded ? flow[$("by").value] : flow.program,
 		flow.qps > 1 ? "" : `QP ${flow.qp}`].filter(Boolean).join(" ");
 }
 

@@ -40,8 +40,13 @@ static char *format(struct stat_snapshot *s, void (*print)(struct stat_snapshot 
 static char *read_flows(struct serve *s)
 {
 	struct stat_snapshot increase;
-	char *text = stat_read_increase(&increase, &s->last) ? format(&increase, print_json) : NULL;
+	char *text = NULL;
 
+	if (stat_read_increase(&increase, &s->last)) {
+		stat_parse_tenants(&increase, s->agent);
+		stat_parse_tenants(&s->last, s->agent);
+		text = format(&increase, print_json);
+	}
 	stat_free(&increase);
 	return text;
 }
@@ -66,8 +71,8 @@ void serve_data_read(struct serve *s)
 	s->read_s = now_s;
 	free(s->flows);
 	free(s->agent);
-	s->flows = read_flows(s);
 	s->agent = read_agent(s);
+	s->flows = read_flows(s);
 }
 
 char *serve_data_metrics(struct serve *s)

@@ -82,6 +82,7 @@ export const COLUMNS = {
 };
 COLUMNS.recording = [...COLUMNS.live]; // another array: the table is made again
 COLUMNS.process = COLUMNS.live.filter((c) => c !== PEER).map((c) => (c === QP ? QPS : c));
+COLUMNS.tenant = [column("TENANT", (f) => f.tenant), QPS, ...COLUMNS.live.slice(4)];
 COLUMNS.peer = COLUMNS.live.filter((c) => c !== PROGRAM && c !== PID).map((c) => (c === QP ? QPS : c));
 
 export const LINKS = [

@@ -131,6 +131,8 @@ int stat_load(struct stat_snapshot *s, const char *file);
 /* stat_tenant.c. Set the tenant of each process, which the host agent of option agent knows. NULL, or
  * why it cannot. */
 const char *stat_read_tenants(struct stat_snapshot *s);
+/* The same from the agent's status, or NULL; false if it is not readable. */
+bool stat_parse_tenants(struct stat_snapshot *s, const char *status);
 
 /* The output formats. */
 void stat_table(const struct stat_snapshot *s, FILE *out);

@@ -261,11 +261,12 @@ static void print_qps(const struct writer *w)
 /* -- of processes ---------------------------------------------------------------- */
 
 /* Unknown labels are left out. Prometheus adds a label "job", which has another meaning. */
-static void print_job_labels(FILE *f, const struct ccs_stats_header *h)
+static void print_job_labels(FILE *f, const struct stat_process *p)
 {
+	const struct ccs_stats_header *h = &p->h;
 	const struct { const char *name, *value; } labels[] = {
 		{ "host", h->host }, { "job_id", h->job }, { "task", h->task }, { "rank", h->rank },
-		{ "container", h->container },
+		{ "container", h->container }, { "tenant", p->tenant },
 	};
 
 	for (unsigned i = 0; i < sizeof(labels) / sizeof(*labels); i++)
@@ -283,7 +284,7 @@ static void print_process_info(const struct writer *w, const char *name)
 		putc(',', w->f), print_label(w->f, "version", h->version);
 		putc(',', w->f), print_label(w->f, "mode", h->mode);
 		putc(',', w->f), print_label(w->f, "cc", h->cc);
-		print_job_labels(w->f, h);
+		print_job_labels(w->f, &w->s->process[i]);
 		fputs("} 1\n", w->f);
 	}
 }

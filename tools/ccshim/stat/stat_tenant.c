@@ -82,18 +82,23 @@ static bool read_weights(struct json_read *j, const char *key, void *arg)
 	return strcmp(key, "tenants") == 0 ? json_array(j, read_tenant, arg) : json_skip(j);
 }
 
+bool stat_parse_tenants(struct stat_snapshot *s, const char *status)
+{
+	struct json_read clients = { .text = status, .at = status }, tenants = clients;
+
+	return status && json_object(&clients, read_clients, s) && json_object(&tenants, read_weights, s);
+}
+
 const char *stat_read_tenants(struct stat_snapshot *s)
 {
 	static char why[400];
 	struct ccs_options o;
-	struct json_read clients, tenants;
 	char *text;
 	bool ok;
 
 	ccs_options_load_as("ccshim", &o, NULL, NULL);
 	text = ask_agent(o.agent);
-	clients = tenants = (struct json_read){ .text = text, .at = text };
-	ok = text && json_object(&clients, read_clients, s) && json_object(&tenants, read_weights, s);
+	ok = stat_parse_tenants(s, text);
 	if (!ok)
 		snprintf(why, sizeof(why), "no reply from the agent at %s: %s; tenants need ccshimd", o.agent,
 			 strerror(text ? EBADMSG : errno));

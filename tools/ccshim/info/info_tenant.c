@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ccshim info --tenant: the tenant of a process by its host agent, or by the file that the agent reads. */
+#include "info.h"
+
+#include <math.h>
+#include <sys/stat.h>
+
+#include "config/tenant.h"
+#include "tools/ccshim/shared/ccshim.h"
+#include "tools/ccshim/stat/stat.h"
+
+static void print_mistake(void *arg, const char *sentence)
+{
+	(void)arg;
+	tool_error("info", "%s", sentence);
+}
+
+/* Set the tenant by the system's file; returns why it is not in force. no_agent: why, if no agent answers. */
+static const char *read_file(struct stat_process *p, const char *no_agent)
+{
+	static struct ccs_tenants file;
+	char proc[32];
+	struct stat st;
+	int i = -1;
+
+	snprintf(proc, sizeof(proc), "/proc/%lu", (unsigned long)p->h.pid);
+	if (ccs_tenants_read(&file, CCS_SYSTEM_FILE, print_mistake, NULL))
+		return "the agent uses no tenants of a file with mistakes; correct " CCS_SYSTEM_FILE;
+	if (stat(proc, &st) == 0)
+		i = ccs_tenants_of(&file, (pid_t)p->h.pid, st.st_uid);
+	if (i < 0)
+		return "no tenant of " CCS_SYSTEM_FILE " matches it";
+	snprintf(p->tenant, sizeof(p->tenant), "%s", file.tenant[i].name);
+	p->terms = file.tenant[i].terms;
+	return no_agent ? no_agent : "the agent has no flow of it, or has not read " CCS_SYSTEM_FILE
+				     " since it changed";
+}
+
+static void print_text(const struct stat_process *p, const char *why)
+{
+	if (*p->tenant)
+		printf("tenant %s", p->tenant);
+	if (*p->tenant && p->terms.weight > 0) /* users see no weights */
+		printf(", weight %g", p->terms.weight);
+	printf(!*p->tenant ? "no tenant: %s\n" : why ? ", not in force: %s\n" : ", in force\n", why);
+}
+
+void info_tenant(struct ccs_json *j, pid_t pid)
+{
+	static struct stat_process p;
+	struct stat_snapshot s = { .process = &p, .count = 1 };
+	const char *why;
+
+	p.h.pid = (uint32_t)pid;
+	why = stat_read_tenants(&s);
+	if (why || !*p.tenant)
+		why = read_file(&p, why);
+	if (!j) {
+		print_text(&p, why);
+		return;
+	}
+	ccs_json_object(j, "tenant");
+	ccs_json_uint(j, "pid", p.h.pid);
+	ccs_json_str(j, "name", *p.tenant ? p.tenant : NULL);
+	ccs_json_num(j, "weight", p.terms.weight > 0 ? p.terms.weight : NAN);
+	ccs_json_bool(j, "in_force", !why);
+	ccs_json_str(j, "why", why);
+	ccs_json_end(j);
+}
