@@ -37,7 +37,7 @@ static enum ccs_condition condition_of(const struct ccs_failure_qp *qp, uint64_t
 	if (progress_ns(qp) >= since_ns || (moved && last->time_ns >= since_ns))
 		return CCS_QP_HEALTHY;
 	if (last && !moved && qp->q.inflight && last->inflight && last->time_ns < since_ns)
-		return CCS_QP_SILENT;
+		return CCS_QP_UNANSWERED;
 	return CCS_QP_IDLE;
 }
 
@@ -70,7 +70,7 @@ void ccs_failure_own_facts(struct ccs_failure *f, uint64_t now_ns)
 
 	f->facts.answered = (double)qp->q.segments;
 	if (progress && progress < now_ns && qp->history[qp->moments - 1].segments == (uint32_t)qp->q.segments)
-		f->facts.silent_us = (double)(now_ns - progress) / 1e3;
+		f->facts.unanswered_us = (double)(now_ns - progress) / 1e3;
 	for (unsigned i = 0; i < qp->moments; i++) {
 		const struct ccs_stats_moment *m = &qp->history[i];
 
@@ -97,7 +97,7 @@ static void count(struct ccs_failure *f, const struct ccs_failure_qp *qp, bool s
 
 	switch (qp->condition) {
 	case CCS_QP_HEALTHY: ++*(same_peer ? &facts->peer_healthy : &facts->others_healthy); break;
-	case CCS_QP_SILENT: ++*(same_peer ? &facts->peer_silent : &facts->others_silent); break;
+	case CCS_QP_UNANSWERED: ++*(same_peer ? &facts->peer_unanswered : &facts->others_unanswered); break;
 	case CCS_QP_FAILED: ++*(same_peer ? &facts->peer_failed : &facts->others_failed); break;
 	case CCS_QP_IDLE: facts->peer_idle += same_peer; break;
 	}

@@ -32,20 +32,21 @@ enum ccs_other_end {
 	CCS_OTHER_ENDED_DURING,          /* while they went on */
 	CCS_OTHER_LIVES,                 /* or ended afterwards */
 	CCS_OTHER_FAILED,                /* by itself, not for lack of an answer */
-	CCS_OTHER_SILENT,                /* it got no answer either */
+	CCS_OTHER_UNANSWERED,                /* it got no answer either */
 };
 
 /*
- * Numbers only, each with its name in the document. rtt_us: RTT before the silence, the least of the
- * newest moments' longest RTTs, of three at most (rtt_moments), so that a pause of the host does not
- * count; 0: unknown. base_rtt_us: 0 if it was not measured. silent_us: since the last completion; 0:
- * unknown. retry_us: the least time that the device tried. Numbers of other queue pairs to the same peer, and to other peers:
- * healthy (completed a segment during the retries), silent (posted before and did not), failed.
+ * Numbers only, each with its name in the document. rtt_us: RTT before the last completion, the least of
+ * the newest moments' longest RTTs, of three at most (rtt_moments), so that a pause of the host does not
+ * count; 0: unknown. base_rtt_us: 0 if it was not measured. unanswered_us: since the last completion; 0:
+ * unknown. retry_us: the least time that the device tried. peer_* and others_*: numbers of other queue
+ * pairs to the same peer, and to other peers: healthy (completed a segment during the retries), unanswered
+ * (posted before and did not), failed.
  */
 #define CCS_FAILURE_FACTS(X) \
-	X(status) X(vendor_err) X(event) X(port_down) X(answered) X(silent_us) X(retry_us) \
-	X(rtt_us) X(rtt_moments) X(base_rtt_us) X(cnps) X(losses) X(peer_healthy) X(peer_silent) X(peer_failed) \
-	X(peer_idle) X(peer_answered) X(others_healthy) X(others_silent) X(others_failed)
+	X(status) X(vendor_err) X(event) X(port_down) X(answered) X(unanswered_us) X(retry_us) \
+	X(rtt_us) X(rtt_moments) X(base_rtt_us) X(cnps) X(losses) X(peer_healthy) X(peer_unanswered) X(peer_failed) \
+	X(peer_idle) X(peer_answered) X(others_healthy) X(others_unanswered) X(others_failed)
 #define CCS_FAILURE_MEMBER(name) double name;
 struct ccs_failure_facts {
 	CCS_FAILURE_FACTS(CCS_FAILURE_MEMBER)
@@ -71,7 +72,7 @@ struct ccs_verdict {
 /* failure_judge.c. Pure. */
 void ccs_failure_judge(const struct ccs_failure_facts *f, struct ccs_verdict *v);
 
-enum ccs_condition { CCS_QP_IDLE, CCS_QP_HEALTHY, CCS_QP_SILENT, CCS_QP_FAILED };
+enum ccs_condition { CCS_QP_IDLE, CCS_QP_HEALTHY, CCS_QP_UNANSWERED, CCS_QP_FAILED };
 extern const char *const ccs_condition_names[];
 
 struct ccs_failure_qp {

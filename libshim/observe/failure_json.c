@@ -6,7 +6,7 @@
 #include "observe/stats_fields.h"
 
 const char *const ccs_condition_names[] = {
-	[CCS_QP_IDLE] = "idle", [CCS_QP_HEALTHY] = "healthy", [CCS_QP_SILENT] = "silent", [CCS_QP_FAILED] = "failed",
+	[CCS_QP_IDLE] = "idle", [CCS_QP_HEALTHY] = "healthy", [CCS_QP_UNANSWERED] = "unanswered", [CCS_QP_FAILED] = "failed",
 };
 
 static double seconds(uint64_t ns, int64_t unix_ns)

@@ -32,9 +32,9 @@ static const struct {
 	{ FACTS(.status = CCS_WC_LOC_QP_OP), CCS_FAILURE_LOCAL, "operation" },
 	{ FACTS(.status = CCS_WC_MW_BIND), CCS_FAILURE_LOCAL, "bind" },
 	{ FACTS(.status = CCS_WC_LOC_ACCESS), CCS_FAILURE_LOCAL, "access" },
-	/* nothing came back */
+	/* no request was answered */
 	{ FACTS(RETRY), CCS_FAILURE_NO_ANSWER, "GID index and RoCE version, VLAN, MTU, firewalls" },
-	{ FACTS(RETRY, .peer_silent = 7), CCS_FAILURE_NO_ANSWER, "first WR" },
+	{ FACTS(RETRY, .peer_unanswered = 7), CCS_FAILURE_NO_ANSWER, "first WR" },
 	{ FACTS(RETRY, .others_healthy = 3), CCS_FAILURE_NO_ANSWER, "first WR" },
 	{ FACTS(RETRY, .peer_healthy = 7, .peer_answered = 7), CCS_FAILURE_PATH, "only this path of 8" },
 	{ FACTS(RETRY, .peer_idle = 1, .peer_answered = 1), CCS_FAILURE_UNKNOWN, "not known" },
@@ -43,7 +43,7 @@ static const struct {
 	{ FACTS(ANSWERED, QUEUE), CCS_FAILURE_CONGESTION, "congestion: RTT 14 ms before, 20 us without a queue" },
 	{ FACTS(ANSWERED, QUEUE, .cnps = 12, .losses = 2), CCS_FAILURE_CONGESTION, "12 CNPs, 2 retransmission" },
 	{ FACTS(ANSWERED, QUEUE, .peer_healthy = 2), CCS_FAILURE_CONGESTION, "2 other queue pairs" },
-	{ FACTS(ANSWERED, QUEUE, .peer_silent = 7), CCS_FAILURE_CONGESTION, "congestion" },
+	{ FACTS(ANSWERED, QUEUE, .peer_unanswered = 7), CCS_FAILURE_CONGESTION, "congestion" },
 	{ FACTS(ANSWERED, .rtt_us = 220, .rtt_moments = 2, .base_rtt_us = 20), CCS_FAILURE_CONGESTION, "RTT 220 us" },
 	{ FACTS(ANSWERED, .rtt_us = 1.5e6, .rtt_moments = 3, .base_rtt_us = 20), CCS_FAILURE_CONGESTION, "RTT 1.5 s" },
 	{ FACTS(ANSWERED, .rtt_us = 219, .rtt_moments = 3, .base_rtt_us = 20), CCS_FAILURE_UNKNOWN, "RTT 219 us, 20 us without" },
@@ -52,14 +52,14 @@ static const struct {
 	{ FACTS(ANSWERED, .rtt_us = 14000, .rtt_moments = 3), CCS_FAILURE_UNKNOWN, "not known" },
 	/* this path, that peer, this host */
 	{ FACTS(ANSWERED, QUIET, .peer_healthy = 7), CCS_FAILURE_PATH, "only this path of 8 to that peer; others are" },
-	{ FACTS(ANSWERED, QUIET, .peer_healthy = 4, .peer_silent = 2, .peer_failed = 1), CCS_FAILURE_PATH, "4 of 8 paths" },
+	{ FACTS(ANSWERED, QUIET, .peer_healthy = 4, .peer_unanswered = 2, .peer_failed = 1), CCS_FAILURE_PATH, "4 of 8 paths" },
 	{ FACTS(ANSWERED, QUIET, .peer_healthy = 1, .peer_idle = 6), CCS_FAILURE_PATH, "only this path of 8" },
-	{ FACTS(ANSWERED, QUIET, .peer_silent = 7), CCS_FAILURE_PEER, "all of that peer: none of 8" },
+	{ FACTS(ANSWERED, QUIET, .peer_unanswered = 7), CCS_FAILURE_PEER, "all of that peer: none of 8" },
 	{ FACTS(ANSWERED, QUIET, .peer_failed = 7), CCS_FAILURE_PEER, "all of that peer: none of 8" },
-	{ FACTS(ANSWERED, QUIET, .peer_silent = 1, .others_healthy = 1), CCS_FAILURE_PEER, "other peers are fine" },
-	{ FACTS(ANSWERED, QUIET, .others_healthy = 2, .silent_us = 4.1e6), CCS_FAILURE_PEER, "came 4.1 s before" },
-	{ FACTS(ANSWERED, QUIET, .others_silent = 2), CCS_FAILURE_HOST, "none of 3 busy queue pairs" },
-	{ FACTS(ANSWERED, QUIET, .peer_silent = 1, .others_failed = 2), CCS_FAILURE_HOST, "this host's port" },
+	{ FACTS(ANSWERED, QUIET, .peer_unanswered = 1, .others_healthy = 1), CCS_FAILURE_PEER, "other peers are fine" },
+	{ FACTS(ANSWERED, QUIET, .others_healthy = 2, .unanswered_us = 4.1e6), CCS_FAILURE_PEER, "came 4.1 s before" },
+	{ FACTS(ANSWERED, QUIET, .others_unanswered = 2), CCS_FAILURE_HOST, "none of 3 busy queue pairs" },
+	{ FACTS(ANSWERED, QUIET, .peer_unanswered = 1, .others_failed = 2), CCS_FAILURE_HOST, "this host's port" },
 	{ FACTS(ANSWERED, QUIET, .others_failed = 2, .others_healthy = 1), CCS_FAILURE_PEER, "that peer or the path" },
 	/* port and device */
 	{ FACTS(ANSWERED, QUEUE, .port_down = 1), CCS_FAILURE_PORT, "the port went down" },
@@ -79,12 +79,12 @@ static const struct {
 	{ FACTS(ANSWERED, QUIET, .port_down = 1, .other = CCS_OTHER_ENDED_FIRST), CCS_FAILURE_PORT, "port" },
 	{ FACTS(ANSWERED, QUIET, .other = CCS_OTHER_ENDED_DURING), CCS_FAILURE_UNKNOWN, "already retried" },
 	{ FACTS(ANSWERED, QUIET, .other = CCS_OTHER_LIVES), CCS_FAILURE_UNKNOWN, "not known" },
-	{ FACTS(ANSWERED, QUIET, .other = CCS_OTHER_SILENT), CCS_FAILURE_PATH, "between the two ends" },
-	{ FACTS(ANSWERED, QUIET, .other = CCS_OTHER_SILENT, .peer_silent = 1), CCS_FAILURE_PEER, "no answer either" },
+	{ FACTS(ANSWERED, QUIET, .other = CCS_OTHER_UNANSWERED), CCS_FAILURE_PATH, "between the two ends" },
+	{ FACTS(ANSWERED, QUIET, .other = CCS_OTHER_UNANSWERED, .peer_unanswered = 1), CCS_FAILURE_PEER, "no answer either" },
 	{ FACTS(ANSWERED, QUIET, .other = CCS_OTHER_FAILED), CCS_FAILURE_PEER_QP, "had failed" },
 	/* not justified */
 	{ FACTS(ANSWERED), CCS_FAILURE_UNKNOWN, "earlier requests were answered" },
-	{ FACTS(ANSWERED, QUIET, .peer_idle = 7, .silent_us = 5e5), CCS_FAILURE_UNKNOWN, "came 500 ms before, RTT 12 us" },
+	{ FACTS(ANSWERED, QUIET, .peer_idle = 7, .unanswered_us = 5e5), CCS_FAILURE_UNKNOWN, "came 500 ms before, RTT 12 us" },
 	{ FACTS(ANSWERED, QUIET, .losses = 3), CCS_FAILURE_UNKNOWN, "3 retransmission timeouts" },
 	{ FACTS(.status = 21), CCS_FAILURE_UNKNOWN, "not known" },
 	{ FACTS(.status = CCS_WC_BAD_RESP), CCS_FAILURE_UNKNOWN, "not known" },
@@ -121,7 +121,7 @@ static void no_number_makes_a_verdict_longer_than_its_text(void **state)
 		double *const all = &f.status;
 
 		all[i % 20] = odd[i / 20];
-		for (enum ccs_other_end other = 0; other <= CCS_OTHER_SILENT; other++) {
+		for (enum ccs_other_end other = 0; other <= CCS_OTHER_UNANSWERED; other++) {
 			f.other = other;
 			assert_true(strlen(judge(&f).text) > 0);
 		}
@@ -183,12 +183,12 @@ static void others_count_by_what_they_did_while_this_one_was_retried(void **stat
 	add(6, 2, 1, 50);
 	f = facts_of(0, 9ull * S, 3e6);
 	assert_int_equal(f.facts.peer_healthy, 1);
-	assert_int_equal(f.facts.peer_silent, 1);
+	assert_int_equal(f.facts.peer_unanswered, 1);
 	assert_int_equal(f.facts.peer_idle, 1);
 	assert_int_equal(f.facts.peer_failed, 1);
 	assert_int_equal(f.facts.others_healthy, 1);
-	assert_int_equal(f.facts.others_silent, 1);
-	assert_int_equal(f.facts.silent_us, 4000000);
+	assert_int_equal(f.facts.others_unanswered, 1);
+	assert_int_equal(f.facts.unanswered_us, 4000000);
 	assert_int_equal(f.qps, 5);
 	assert_int_equal(judge(&f.facts).cause, CCS_FAILURE_PATH);
 }
@@ -219,7 +219,7 @@ static void a_request_after_a_pause_does_not_hide_the_last_completion(void **sta
 	e->history[e->slot.moments] = e->history[e->slot.moments - 1];
 	e->history[e->slot.moments++].time_ns = 5ull * S;
 	f = facts_of(0, 9ull * S, 1e6);
-	assert_int_equal(f.facts.silent_us, 8000000);
+	assert_int_equal(f.facts.unanswered_us, 8000000);
 	assert_int_equal(f.facts.answered, 10);
 }
 

@@ -36,7 +36,7 @@ said() { grep -c '^ccshim: warn: QP .* failed: ' err; }
 	END
 }
 
-@test "a failure of the first WR is that nothing came back" {
+@test "a failure of the first WR is that no request was answered" {
 	fail retry:0
 	jq -e '.failures[0] | .cause == "no-answer" and .facts.answered == 0 and (.local | length) > 0' f.json
 }

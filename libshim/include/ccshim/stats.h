@@ -139,19 +139,20 @@ struct ccs_stats_qp {
 	/* Since 1.2: ok, at-floor or at-limit, see libccshim(7); "": it is only observed. */
 	char control[16];
 	uint64_t tenant_cap;             /* since 1.3: its part of its tenant's cap, bit/s; 0: none in force */
-	/* Since 1.3. The first error; failed_ns is 0 if there was none. */
-	uint64_t failed_ns, failed_status, failed_event; /* enum ibv_wc_status; ibv_event_type + 1, or 0 */
+	uint64_t failed_ns;              /* since 1.3: time of the first error; 0: it has not failed */
+	uint64_t failed_status;          /* since 1.3: its enum ibv_wc_status */
+	uint64_t failed_event;           /* since 1.3: its enum ibv_event_type + 1, or 0 */
 	uint64_t spare[22];
 };
 
 /*
- * The history of a queue pair: at most one moment per CCS_STATS_MOMENT_NS, and none while no segment
- * completes, so that it covers the last second of activity. Each word of 64 bits is written
+ * The history of a queue pair: at most one moment per CCS_STATS_MOMENT_NS, only while segments
+ * complete, so that it covers the last second of activity. Each word of 64 bits is written
  * separately, not under the slot's version.
  */
 struct ccs_stats_moment {
 	uint64_t time_ns;
-	uint32_t rtt_ns;                 /* longest since the previous moment; 0: none was measured */
+	uint32_t rtt_ns;                 /* longest since the previous moment; 0: not measured */
 	uint32_t segments;               /* lower half of the counter */
 	uint32_t rate_kbps, advised_kbps; /* advised_kbps: by the host agent, 0: not advised */
 	uint32_t window, inflight;

@@ -65,8 +65,9 @@ struct qp_failure {
 	atomic_bool fatal_given;         /* the application has read IBV_EVENT_QP_FATAL of async.c */
 	unsigned connection;             /* its number in the process, from 1 */
 	struct impairment *impair;       /* NULL: never impaired (datapath/impair.h) */
-	uint64_t failed_ns;              /* time of the first error; 0: none */
-	uint8_t status, event;           /* of it: enum ibv_wc_status; ibv_event_type + 1, or 0 */
+	uint64_t failed_ns;              /* time of the first error; 0: it has not failed */
+	uint8_t status;                  /* the first error's enum ibv_wc_status */
+	uint8_t event;                   /* the first error's enum ibv_event_type + 1, or 0 */
 	bool ending;                     /* the application is moving it to ERR */
 };
 

@@ -192,8 +192,8 @@ static uint32_t last_rtt_ns(const struct qp *qp)
 }
 
 /*
- * Add a moment to the history, or update the newest. While no segment completes there is none, except the
- * first after the queue was empty: when a queue pair fails, the last second before its silence is kept.
+ * Add a moment to the history, or update the newest. Without a completed segment only the first moment after
+ * an empty queue is added: when a queue pair fails, the last second with completions is kept.
  */
 static void note_moment(const struct qp *qp, const struct ccs_stats_qp *q)
 {

@@ -256,7 +256,7 @@ static int modify_state(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 	return 0;
 }
 
-/* A flush from now on is no failure, though the QP's state changes only after the real call. */
+/* The flushes that follow are no failures. The QP's state changes only after the real call. */
 static void end_qp(struct qp *qp, const char *how)
 {
 	ccs_recorder_ended(qp, how);

@@ -142,7 +142,7 @@ static enum ccs_other_end state_of(const struct end *o, const struct end *e)
 	const bool failed = o->facts.status > 0 || o->failed;
 
 	if (failed && o->facts.status == CCS_WC_RETRY_EXC)
-		return CCS_OTHER_SILENT;
+		return CCS_OTHER_UNANSWERED;
 	if (failed)
 		return o->time <= e->time ? CCS_OTHER_FAILED : CCS_OTHER_LIVES;
 	if (strcmp(o->how, "lives") == 0 || o->time > e->time)
