@@ -102,6 +102,16 @@ int ccs_emit(struct qp *qp, uint64_t *now_ns, uint64_t *refused)
 	return rc;
 }
 
+/* Not inlined: its frame would be on the stack of the verdict. */
+static __attribute__((noinline)) void set_error_state(struct qp *qp)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	const struct ccs_saved saved = ccs_save();
+
+	ccs_real()->ibv_modify_qp(qp->real, &attr, IBV_QP_STATE);
+	ccs_done(saved, 0);
+}
+
 /*
  * The device refused a WR that had been accepted, which cannot be reported as a refusal any more.
  * Validation makes this unlikely; if it happens, the QP is failed as the device would have done,
@@ -110,8 +120,6 @@ int ccs_emit(struct qp *qp, uint64_t *now_ns, uint64_t *refused)
 void ccs_emit_fail(struct qp *qp, int rc)
 {
 	static const struct ibv_wc refused = { .status = IBV_WC_LOC_QP_OP_ERR };
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
-	struct ccs_saved saved;
 
 	if (qp->dead)
 		return; /* the application is resetting or destroying it */
@@ -121,9 +129,7 @@ void ccs_emit_fail(struct qp *qp, int rc)
 	ccs_recorder_failed(qp, &refused, 0);
 	ccs_flow_fail(&qp->flow);
 	qp->broken = true;
-	saved = ccs_save();
-	ccs_real()->ibv_modify_qp(qp->real, &attr, IBV_QP_STATE);
-	ccs_done(saved, 0);
+	set_error_state(qp);
 }
 
 /*
