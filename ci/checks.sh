@@ -266,7 +266,7 @@ installed_files() {
     share/doc/ccshim/deploy/{Containerfile,apptainer.def,cdi.yaml,enroot-hook.sh,kubernetes{,-pod}.yaml,kubernetes-tenants.jq,modulefile,slurm-tenant} \
     share/doc/ccshim/{agents,ci,fabric,metrics,operate,telemetry,tutorial}.md share/doc/ccshim/{dcqcn,hpcc}.png share/doc/ccshim/ccshim.conf.example \
     share/doc/ccshim/metrics/{ccshim.json,ccshim-alerts.yml,ccshim-metrics.service,ccshim-metrics.timer} \
-    share/doc/ccshim/schemas/{agent,ccbench{,-matrix},ccfabric-{matrix,run,scenario},check,doctor,info,plan,report,stat}.json
+    share/doc/ccshim/schemas/{agent,ccbench{,-matrix},ccfabric-{matrix,run,scenario},check,doctor,failures,info,plan,report,stat}.json
   (cd "$top/ci" && printf 'libexec/ccshim/%s\n' lab/{poll,seed}.so lab/* lab/kernel/*) | grep -v '/kernel$'
   find "$top/docs/man" -name '*.[1-8]' | { if has_slurm; then cat; else grep -v /spank_ccshim; fi; } |
     sed 's,.*/\(.*\)\.\([1-8]\)$,share/man/man\2/\1.\2,'

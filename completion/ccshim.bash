@@ -203,9 +203,9 @@ _ccshim_doctor() {
 	local word=${COMP_WORDS[COMP_CWORD]}
 	case ${COMP_WORDS[COMP_CWORD - 1]} in
 	--root) COMPREPLY=($(compgen -d -- "$word")); return ;;
-	-i | --interval | --priority) return ;;
+	-i | --interval | --priority | --record) return ;;
 	esac
-	COMPREPLY=($(compgen -W "-i -h --interval --help --priority --json --root" -- "$word"))
+	COMPREPLY=($(compgen -W "-i -h --interval --help --priority --json --record --root" -- "$word") $(compgen -f -- "$word"))
 }
 
 # Options that may differ between queue pairs; no space is added after their =.

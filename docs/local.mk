@@ -30,7 +30,7 @@ CLEANFILES += $(nodist_fishcompletion_DATA)
 schemasdir = $(docdir)/schemas
 dist_schemas_DATA = docs/schemas/agent.json docs/schemas/ccbench.json docs/schemas/ccbench-matrix.json \
 	docs/schemas/ccfabric-matrix.json docs/schemas/ccfabric-run.json docs/schemas/ccfabric-scenario.json \
-	docs/schemas/check.json docs/schemas/doctor.json docs/schemas/info.json docs/schemas/plan.json \
+	docs/schemas/check.json docs/schemas/doctor.json docs/schemas/failures.json docs/schemas/info.json docs/schemas/plan.json \
 	docs/schemas/report.json docs/schemas/stat.json
 
 dist_doc_DATA = docs/ccshim.conf.example docs/guide/agents.md docs/guide/ci.md docs/guide/dcqcn.png docs/guide/fabric.md docs/guide/hpcc.png \

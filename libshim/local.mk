@@ -136,6 +136,10 @@ ccs_core_sources = \
 	libshim/flow/send_queue.h \
 	libshim/flow/slow_start.c \
 	libshim/flow/slow_start.h \
+	libshim/observe/failure.c \
+	libshim/observe/failure.h \
+	libshim/observe/failure_json.c \
+	libshim/observe/failure_judge.c \
 	libshim/observe/log.c \
 	libshim/observe/log.h \
 	libshim/observe/stats.c \
@@ -352,6 +356,8 @@ libccshim_la_SOURCES = \
 	libshim/preload/object/wr_batch.c \
 	libshim/preload/object/wr_batch.h \
 	libshim/preload/report/publish.c \
+	libshim/preload/report/recorder.c \
+	libshim/preload/report/recorder.h \
 	libshim/preload/report/publish.h \
 	libshim/preload/report/report.c \
 	libshim/preload/report/report.h \

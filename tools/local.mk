@@ -23,6 +23,7 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/doctor/doctor.c \
 	tools/ccshim/doctor/doctor.h \
 	tools/ccshim/doctor/doctor_counters.c \
+	tools/ccshim/doctor/doctor_failures.c \
 	tools/ccshim/doctor/doctor_finding.c \
 	tools/ccshim/doctor/doctor_flows.c \
 	tools/ccshim/doctor/doctor_increase.c \

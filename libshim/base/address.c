@@ -83,9 +83,7 @@ const char *ccs_address_text(const struct ccs_address *a, char *buf)
 
 const char *ccs_gid_text(const uint8_t gid[16], char text[INET6_ADDRSTRLEN])
 {
-	static const uint8_t none[16];
-
 	const struct ccs_address a = ccs_address_of(gid);
 
-	return memcmp(gid, none, sizeof(none)) == 0 ? "-" : ccs_address_text(&a, text);
+	return ccs_gid_is_set(gid) ? ccs_address_text(&a, text) : "-";
 }

@@ -16,6 +16,14 @@ static inline bool ccs_address_equal(const struct ccs_address *a, const struct c
 	return memcmp(a, b, sizeof(*a)) == 0;
 }
 
+/* The GID is known: it is not all zeroes. */
+static inline bool ccs_gid_is_set(const uint8_t gid[16])
+{
+	static const uint8_t unknown[16];
+
+	return memcmp(gid, unknown, sizeof(unknown)) != 0;
+}
+
 static inline bool ccs_address_is_v4(const struct ccs_address *a)
 {
 	static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };

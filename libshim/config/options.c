@@ -151,6 +151,12 @@ const struct ccs_opt ccs_opt_table[] = {
 	  AT(log_file),
 	  .doc = "File to which messages are appended. Empty: stderr. What the file does not take "
 		 "goes there, too. " ESCAPES },
+	{ .name = "failures", .type = CCS_OPT_STRING, .def = "", .check = ccs_filename_check,
+	  AT(failures),
+	  .doc = "File to which the verdict on a queue pair that fails is written as JSON, with its "
+		 "last second and the other queue pairs to the same peer; at the end of the process "
+		 "also without a failure, for 'ccshim doctor FILE...'. Empty: none, and the verdict is "
+		 "logged only. " ESCAPES },
 	{ .name = "report", .type = CCS_OPT_STRING, .def = "", .check = ccs_filename_check,
 	  AT(report),
 	  .doc = "File to which a summary is written as JSON when the process ends. Empty: "

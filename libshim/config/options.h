@@ -47,6 +47,7 @@ struct ccs_options {
 	char dscp[8];           /* of packets; default "keep": as the application requests */
 	int log_level;          /* enum ccs_log_level; default warn */
 	char log_file[256];     /* default "" = stderr; for names see filename.h */
+	char failures[256];     /* JSON when a QP fails; default "" = off */
 	char report[256];       /* JSON summary at exit; default "" = off */
 	char trace[256];        /* events and decisions of algorithms; default "" = off */
 	bool stats;             /* publish a statistics file; default y */

@@ -29,12 +29,19 @@
 
 enum { FIRST_SLOTS = 8, MORE_SLOTS = 1024, MAX_SLOTS = CCS_STATS_MAX_SLOTS, MAX_PARTS = 96 };
 
-_Static_assert(sizeof(struct ccs_stats_slot) == 2560, "eight are whole pages");
+/* A slot with its history. Eight are whole pages, and slots begin at different lines of a page. */
+struct full_slot {
+	struct ccs_stats_slot slot;
+	struct ccs_stats_moment history[CCS_STATS_MOMENTS];
+	uint64_t spare[3];
+};
+
+_Static_assert(sizeof(struct full_slot) == 3584, "eight are whole pages");
 _Static_assert(sizeof(struct ccs_stats_header) <= 4096, "one page");
 
 /* A part of the file, with a separate mapping. */
 struct part {
-	struct ccs_stats_slot *slot;
+	struct full_slot *slot;
 	uint32_t count;
 };
 
@@ -45,7 +52,7 @@ static struct {
 	dev_t device;
 	ino_t inode;
 	struct part part[MAX_PARTS];
-	unsigned parts;
+	atomic_uint parts;               /* may be read without the lock */
 	uint64_t slots;                  /* the value in the header, to which others may write */
 	_Atomic uint64_t qps;            /* likewise; may be read without the lock */
 	uint32_t *unused, unused_count;  /* indices; allocated for all slots */
@@ -145,7 +152,8 @@ static void fill_header(struct ccs_stats_header *h, ccs_stats_describe *describe
 	h->major = CCS_STATS_MAJOR;
 	h->minor = CCS_STATS_MINOR;
 	h->header_size = page_size();
-	h->slot_size = sizeof(struct ccs_stats_slot);
+	h->slot_size = sizeof(struct full_slot);
+	h->history_offset = offsetof(struct full_slot, history);
 	h->pid = (uint64_t)getpid();
 	h->pid_namespace = ccs_stats_pid_namespace();
 	h->start_ticks = self.start_ticks;
@@ -237,9 +245,9 @@ static int reopen_file(void)
 }
 
 /* Map count more slots after the first `have`. */
-static struct ccs_stats_slot *map_slots(uint64_t have, uint64_t count)
+static struct full_slot *map_slots(uint64_t have, uint64_t count)
 {
-	struct ccs_stats_slot *slot;
+	struct full_slot *slot;
 	int fd;
 
 	errno = ENOSPC;
@@ -264,7 +272,7 @@ static uint64_t slots_to_add(void)
 static void add_slots(struct ccs_stats_header *h)
 {
 	const uint64_t count = slots_to_add();
-	struct ccs_stats_slot *slot;
+	struct full_slot *slot;
 	struct ccs_write_guard guard;
 
 	ccs_write_guard_begin(&guard);
@@ -275,7 +283,8 @@ static void add_slots(struct ccs_stats_header *h)
 		stats.full = true;
 		return;
 	}
-	stats.part[stats.parts++] = (struct part){ slot, (uint32_t)count };
+	stats.part[stats.parts] = (struct part){ slot, (uint32_t)count };
+	atomic_fetch_add(&stats.parts, 1);
 	for (uint64_t i = count; i--;)
 		stats.unused[stats.unused_count++] = (uint32_t)(stats.slots + i);
 	stats.slots += count;
@@ -288,17 +297,18 @@ static struct ccs_stats_slot *slot_of(uint32_t index)
 
 	for (; index >= p->count; p++)
 		index -= p->count;
-	return &p->slot[index];
+	return &p->slot[index].slot;
 }
 
 static uint32_t index_of(const struct ccs_stats_slot *slot)
 {
+	const struct full_slot *full = (const struct full_slot *)(const void *)slot;
 	const struct part *p = stats.part;
 	uint32_t before = 0;
 
-	for (; slot < p->slot || slot >= p->slot + p->count; p++)
+	for (; full < p->slot || full >= p->slot + p->count; p++)
 		before += p->count;
-	return before + (uint32_t)(slot - p->slot);
+	return before + (uint32_t)(full - p->slot);
 }
 
 /* Clear a slot; the next generation marks another queue pair. */
@@ -307,6 +317,7 @@ static void clear_slot(struct ccs_stats_slot *slot)
 	struct ccs_stats_qp qp = { .generation = slot->qp.generation + 1 };
 
 	ccs_stats_write(slot, &qp);
+	ccs_stats_set(&slot->moments, 0);
 	for (size_t i = 0; i < sizeof(slot->rtt) / 8; i++)
 		ccs_stats_set((uint64_t *)(void *)&slot->rtt + i, 0);
 }
@@ -394,6 +405,21 @@ void ccs_stats_write(struct ccs_stats_slot *slot, const struct ccs_stats_qp *qp)
 	ccs_stats_set(&slot->live.sent, qp->sent);
 	ccs_stats_set(&slot->live.internal_completions, qp->internal_completions);
 	ccs_stats_set(&slot->live.gated_ns, qp->gated_ns);
+}
+
+struct ccs_stats_moment *ccs_stats_history(struct ccs_stats_slot *slot)
+{
+	return ((struct full_slot *)(void *)slot)->history;
+}
+
+bool ccs_stats_part(unsigned number, struct ccs_stats_layout *l)
+{
+	const struct part *p = &stats.part[number];
+
+	if (number >= atomic_load_explicit(&stats.parts, memory_order_acquire))
+		return false;
+	*l = (struct ccs_stats_layout){ .file = p->slot, .slot_size = sizeof(*p->slot), .slots = p->count };
+	return true;
 }
 
 void ccs_stats_close(void)

@@ -37,6 +37,12 @@ static inline void ccs_stats_set(uint64_t *word, uint64_t value)
 	__atomic_store_n(word, value, __ATOMIC_RELAXED);
 }
 
+/* The slot's history, its writer's. */
+struct ccs_stats_moment *ccs_stats_history(struct ccs_stats_slot *slot);
+
+/* A part of the file's slots, from 0, as the layout of a file; false: there are fewer parts. */
+bool ccs_stats_part(unsigned number, struct ccs_stats_layout *l);
+
 /* At exit: remove the file; the mapping stays. */
 void ccs_stats_close(void);
 

@@ -59,6 +59,22 @@ valid() { /usr/bin/python3 "$top_srcdir/tests/tools/schema.py" "$top_srcdir/docs
 	[ "${#lines[@]}" -eq 3 ]
 }
 
+@test "failures, and the account of them" {
+	needs_jsonschema
+	export RIG_KEEP=1 CCSHIM_FAILURES=$PWD/failed.json CCSHIM_LOG_LEVEL=error CCSHIM_AGENT=$PWD/none.sock
+	for impair in retry:3 rnr:3 port:3 access:0; do
+		rm -f failed.json
+		CCSHIM_IMPAIR=$impair SLURM_JOB_ID=17 SLURM_PROCID=3 "$traffic" live || true
+		valid failures failed.json
+		jq -e '(.failures | length) == 1 and .job == "17" and .rank == 3' failed.json
+		conforms failures "$ccshim" doctor --json failed.json
+	done
+	rm -f failed.json
+	"$traffic" destroy
+	valid failures failed.json
+	jq -e '.ended | length > 0' failed.json
+}
+
 @test "ccshim stat, totals and deltas" {
 	needs_jsonschema
 	export RIG_KEEP=1 XDG_RUNTIME_DIR=$PWD
@@ -71,8 +87,10 @@ valid() { /usr/bin/python3 "$top_srcdir/tests/tools/schema.py" "$top_srcdir/docs
 	read -r -t 300 <&7
 	$ccshim stat -p "$app" --json > stat.json
 	$ccshim stat -p "$app" -i 0.1 -n 1 --json > deltas.json
+	$ccshim doctor --record "$app" > record.json
 	exec 8>&-
 	wait "$app"
+	valid failures record.json
 	valid stat stat.json
 	valid stat deltas.json
 	jq -e '.processes[0].job == "17" and .processes[0].totals.wrs == 10' stat.json

@@ -63,6 +63,7 @@ unit_programs = \
 	tests/unit/test_dcqcn_stages \
 	tests/unit/test_elf \
 	tests/unit/test_fabric_tcp \
+	tests/unit/test_failure \
 	tests/unit/test_feed \
 	tests/unit/test_filename \
 	tests/unit/test_filter \

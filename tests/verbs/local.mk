@@ -74,6 +74,7 @@ verbs_scripts = \
 	tests/verbs/plugin.bats \
 	tests/verbs/probes.bats \
 	tests/verbs/reach.bats \
+	tests/verbs/failures.bats \
 	tests/verbs/report.bats \
 	tests/verbs/sections.bats \
 	tests/verbs/serve.bats \

@@ -70,10 +70,33 @@ static void posts_and_polls_do_not_allocate(void **state)
 	}
 }
 
+/* The verdict on the failure is part of the poll. */
+static void a_poll_that_finds_a_failure_does_not_allocate(void **state)
+{
+	struct ibv_wc wc = { 0 };
+	struct rig r;
+
+	if (SANITIZED)
+		skip();
+	rig_open(&r, (struct rig_conf){ 0 });
+	send_one(&r, 1);
+	fake_fail_cqe(0, IBV_WC_RETRY_EXC_ERR);
+	assert_int_equal(rig_post(&r, 2, IBV_WR_RDMA_WRITE, 0, 4 << 10, IBV_SEND_SIGNALED), 0);
+	allocations = 0;
+	counts = true;
+	while (ibv_poll_cq(r.scq, 1, &wc) == 0)
+		;
+	counts = false;
+	assert_int_equal(wc.status, IBV_WC_RETRY_EXC_ERR);
+	assert_int_equal(allocations, 0);
+	rig_close(&r);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(posts_and_polls_do_not_allocate),
+		cmocka_unit_test(a_poll_that_finds_a_failure_does_not_allocate),
 	};
 
 	return rig_run_modes(argc, argv, "malloc", tests, sizeof(tests) / sizeof(*tests));

@@ -7,6 +7,7 @@
  *
  *   struct ccs_stats_header          header_size bytes at the start of the file
  *   struct ccs_stats_slot [slots]    slot_size bytes each, starting at header_size
+ *   struct ccs_stats_moment [CCS_STATS_MOMENTS]   in each slot, history_offset bytes from its start
  *
  * Versions: a reader understands every file of its CCS_STATS_MAJOR. The header states the sizes: a
  * newer minor version adds fields at the ends of header and slots, an older one lacks some, and
@@ -39,6 +40,8 @@ extern "C" {
 #define CCS_STATS_MAX_HOPS 5
 #define CCS_STATS_MAX_UNCONTROLLED 24
 #define CCS_STATS_RTT_BUCKETS 192
+#define CCS_STATS_MOMENTS 25
+#define CCS_STATS_MOMENT_NS 40000000u
 #define CCS_STATS_TEXT 1024              /* size of a mailbox text, with its NUL */
 
 /* A reason why queue pairs are not controlled, and their number. */
@@ -86,7 +89,8 @@ struct ccs_stats_header {
 	uint64_t qps_unshown;            /* without a slot: file full, or no memory */
 	uint64_t changes;                /* odd while a destroyed QP is moved from its slot to gone */
 	struct ccs_stats_gone gone;
-	uint64_t spare[14];
+	uint64_t spare[13];
+	uint64_t history_offset;         /* since 1.3; 0: slots have no history */
 	uint64_t unattended;             /* request_gen of a request that its tool left pending */
 	struct ccs_stats_uncontrolled uncontrolled[CCS_STATS_MAX_UNCONTROLLED];
 	struct ccs_stats_mailbox mailbox;
@@ -135,7 +139,25 @@ struct ccs_stats_qp {
 	/* Since 1.2: ok, at-floor or at-limit, see libccshim(7); "": it is only observed. */
 	char control[16];
 	uint64_t tenant_cap;             /* since 1.3: its part of its tenant's cap, bit/s; 0: none in force */
-	uint64_t spare[25];
+	uint64_t failed_ns;              /* since 1.3: time of the first error; 0: it has not failed */
+	uint64_t failed_status;          /* since 1.3: its enum ibv_wc_status */
+	uint64_t failed_event;           /* since 1.3: its enum ibv_event_type + 1, or 0 */
+	uint64_t spare[22];
+};
+
+/*
+ * The history of a queue pair: at most one moment per CCS_STATS_MOMENT_NS, only while segments
+ * complete, so that it covers the last second of activity. Each word of 64 bits is written
+ * separately, not under the slot's version.
+ */
+struct ccs_stats_moment {
+	uint64_t time_ns;
+	uint32_t rtt_ns;                 /* longest since the previous moment; 0: not measured */
+	uint32_t segments;               /* lower half of the counter */
+	uint32_t rate_kbps, advised_kbps; /* advised_kbps: by the host agent, 0: not advised */
+	uint32_t window, inflight;
+	uint32_t gated_us;               /* lower half of the time at the gate */
+	uint16_t cnps, losses;           /* lower quarters of the counters */
 };
 
 /* Measured RTTs of the queue pair in the slot. Each word is written separately, not under the
@@ -156,7 +178,8 @@ struct ccs_stats_live {
 /* version is odd while qp is being written. */
 struct ccs_stats_slot {
 	uint64_t version;
-	uint64_t spare[7];
+	uint64_t moments;                /* since 1.3: recorded so far; the newest is moments - 1 */
+	uint64_t spare[6];
 	struct ccs_stats_live live;
 	struct ccs_stats_rtt rtt;
 	struct ccs_stats_qp qp;          /* last member: a newer minor version extends it */
@@ -274,6 +297,32 @@ static inline int ccs_stats_read_qp(const struct ccs_stats_layout *l, uint64_t i
 		return 1;
 	}
 	return 0;
+}
+
+/*
+ * Copy the history of the queue pair in a slot, oldest first, without a moment that is about to be
+ * overwritten. Returns the number of moments.
+ */
+static inline unsigned ccs_stats_read_history(const struct ccs_stats_layout *l, uint64_t offset, uint64_t i,
+					      struct ccs_stats_moment out[CCS_STATS_MOMENTS])
+{
+	const struct ccs_stats_slot *slot = ccs_stats_slot_at(l, i);
+	const uint64_t *from, moments = ccs_stats_load(&slot->moments);
+	const size_t words = sizeof(*out) / 8;
+	unsigned n = 0;
+
+	if (!offset || offset % 8 || offset > l->slot_size ||
+	    l->slot_size - offset < CCS_STATS_MOMENTS * sizeof(*out))
+		return 0;
+	from = (const uint64_t *)(const void *)((const char *)slot + offset);
+	for (uint64_t m = moments < CCS_STATS_MOMENTS ? 0 : moments - CCS_STATS_MOMENTS + 1; m < moments; m++, n++) {
+		uint64_t word[sizeof(*out) / 8];
+
+		for (size_t w = 0; w < words; w++)
+			word[w] = ccs_stats_load(&from[m % CCS_STATS_MOMENTS * words + w]);
+		memcpy(&out[n], word, sizeof(*out));
+	}
+	return n;
 }
 
 #ifdef __cplusplus

@@ -17,6 +17,7 @@
 #include "preload/object/clock.h"
 #include "preload/object/provider.h"
 #include "preload/object/shim.h"
+#include "preload/report/recorder.h"
 
 /* WRs from `tail` on were retired, and the application has not polled their completion. */
 static void withhold(struct qp *qp, uint64_t tail)
@@ -151,6 +152,7 @@ static __attribute__((noinline)) void note_failure(struct qp *qp, const struct i
 {
 	if (qp->flow.state != CCS_FLOW_FLUSH)
 		return; /* it was a stale one */
+	ccs_recorder_failed(qp, wc, 0);
 	if (wc->status == IBV_WC_WR_FLUSH_ERR)
 		note_flush(qp, wc);
 	qp->failure.deadline_ns = 0; /* there may be more: wait again */

@@ -18,6 +18,7 @@
 #include "preload/object/real.h"
 #include "preload/object/shim.h"
 #include "preload/report/publish.h"
+#include "preload/report/recorder.h"
 #include "preload/report/report.h"
 
 /* WQEs per doorbell: fewer than of a post, because a poll on a small stack also emits. */
@@ -101,6 +102,16 @@ int ccs_emit(struct qp *qp, uint64_t *now_ns, uint64_t *refused)
 	return rc;
 }
 
+/* Not inlined: its frame would be on the stack of the verdict. */
+static __attribute__((noinline)) void set_error_state(struct qp *qp)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	const struct ccs_saved saved = ccs_save();
+
+	ccs_real()->ibv_modify_qp(qp->real, &attr, IBV_QP_STATE);
+	ccs_done(saved, 0);
+}
+
 /*
  * The device refused a WR that had been accepted, which cannot be reported as a refusal any more.
  * Validation makes this unlikely; if it happens, the QP is failed as the device would have done,
@@ -108,19 +119,17 @@ int ccs_emit(struct qp *qp, uint64_t *now_ns, uint64_t *refused)
  */
 void ccs_emit_fail(struct qp *qp, int rc)
 {
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
-	struct ccs_saved saved;
+	static const struct ibv_wc refused = { .status = IBV_WC_LOC_QP_OP_ERR };
 
 	if (qp->dead)
 		return; /* the application is resetting or destroying it */
 	ccs_log_once(CCS_LOG_WARN, "QP %u: the device refused a deferred WR (error %d); the QP is "
 		     "set to the error state",
 		     qp->qp_num, rc);
+	ccs_recorder_failed(qp, &refused, 0);
 	ccs_flow_fail(&qp->flow);
 	qp->broken = true;
-	saved = ccs_save();
-	ccs_real()->ibv_modify_qp(qp->real, &attr, IBV_QP_STATE);
-	ccs_done(saved, 0);
+	set_error_state(qp);
 }
 
 /*

@@ -13,6 +13,7 @@
 #include "preload/object/clock.h"
 #include "preload/object/provider.h"
 #include "preload/object/real.h"
+#include "preload/report/recorder.h"
 
 struct impairment {
 	struct ccs_impair conf;
@@ -127,10 +128,16 @@ bool ccs_impair_holds(struct qp *qp, uint64_t *now_ns)
 /* The device flushes the receives, and raises its events of the error state. */
 static void move_to_error(struct qp *qp, enum ccs_impair_kind kind)
 {
+	static const uint8_t events[CCS_IMPAIR_COUNT] = {
+		[CCS_IMPAIR_FATAL] = IBV_EVENT_QP_FATAL + 1, [CCS_IMPAIR_PORT] = IBV_EVENT_PORT_ERR + 1,
+	};
+	const struct ibv_wc wc = { .status = failures[kind].status, .vendor_err =
+				   qp->ctx->provider->has_mlx5_codes ? failures[kind].mlx5 : 0 };
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 
 	qp->failure.impair->failed = true;
 	qp->failure.impair->status = failures[kind].status;
+	ccs_recorder_failed(qp, &wc, events[kind]);
 	ccs_real()->ibv_modify_qp(qp->real, &attr, IBV_QP_STATE);
 	ccs_qp_fail(qp);
 	if (kind == CCS_IMPAIR_FATAL)

@@ -65,6 +65,10 @@ struct qp_failure {
 	atomic_bool fatal_given;         /* the application has read IBV_EVENT_QP_FATAL of async.c */
 	unsigned connection;             /* its number in the process, from 1 */
 	struct impairment *impair;       /* NULL: never impaired (datapath/impair.h) */
+	uint64_t failed_ns;              /* time of the first error; 0: it has not failed */
+	uint8_t status;                  /* the first error's enum ibv_wc_status */
+	uint8_t event;                   /* the first error's enum ibv_event_type + 1, or 0 */
+	bool ending;                     /* the application is moving it to ERR */
 };
 
 /* Attributes as the application set them. */
@@ -73,6 +77,8 @@ struct qp_attr {
 	struct parent_domain *domain;    /* NULL: not in a parent domain */
 	uint8_t port;
 	bool may_split;                  /* created with entries for segments */
+	uint8_t timeout, retry_cnt, sgid_index;
+	uint32_t flow_label;
 	uint8_t class_given, class_sent; /* traffic class: the application's, the device's */
 };
 

@@ -158,6 +158,9 @@ void ccs_publish_collect(const struct qp *qp, uint64_t now_ns, struct ccs_stats_
 		.cnps = ccs_qp_feedback_cnps(qp),
 		.switches = qp->feedback.switches,
 		.tenant_cap = ccs_qp_feedback_cap(qp),
+		.failed_ns = qp->failure.failed_ns,
+		.failed_status = qp->failure.status,
+		.failed_event = qp->failure.event,
 	};
 	memcpy(out->device, qp->ctx->device, sizeof(out->device));
 	memcpy(out->peer_gid, qp->peer.gid, sizeof(out->peer_gid));
@@ -174,6 +177,54 @@ void ccs_publish_collect(const struct qp *qp, uint64_t now_ns, struct ccs_stats_
 _Static_assert(sizeof(((struct ctx *)0)->device) == sizeof(((struct ccs_stats_qp *)0)->device),
 	       "copied with memcpy");
 
+static uint32_t fit32(double value)
+{
+	return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
+}
+
+/* An RTT that includes a retransmission timeout measures no queue. */
+static uint32_t last_rtt_ns(const struct qp *qp)
+{
+	const uint64_t ns = qp->stats->rtt.last_ns;
+	const float loss_us = qp->flow.rtt.loss_us;
+
+	return loss_us > 0 && (float)ns >= 1e3f * loss_us ? 0 : fit32((double)ns);
+}
+
+/*
+ * Add a moment to the history, or update the newest. Without a completed segment only the first moment after
+ * an empty queue is added: when a queue pair fails, the last second with completions is kept.
+ */
+static void note_moment(const struct qp *qp, const struct ccs_stats_qp *q)
+{
+	struct ccs_stats_slot *slot = qp->stats;
+	struct ccs_stats_moment *history = ccs_stats_history(slot), m;
+	const struct ccs_stats_moment *was = &history[(slot->moments + CCS_STATS_MOMENTS - 1) % CCS_STATS_MOMENTS];
+	const struct qp_telemetry *telemetry = qp->feedback.telemetry;
+	const bool done = !slot->moments || was->segments != (uint32_t)q->segments;
+	uint64_t word[sizeof(m) / 8], number = slot->moments, *to;
+
+	if (slot->moments ? !done && (was->inflight || !q->inflight) : !q->inflight && !q->segments)
+		return;
+	m = (struct ccs_stats_moment){
+		.time_ns = q->updated_ns, .segments = (uint32_t)q->segments,
+		.rtt_ns = done ? last_rtt_ns(qp) : 0,
+		.rate_kbps = fit32((double)q->rate / 1e3), .window = fit32((double)q->window),
+		.advised_kbps = telemetry ? fit32(telemetry->now.advised_rate / 1e3) : 0,
+		.inflight = fit32((double)q->inflight), .gated_us = (uint32_t)(q->gated_ns / 1000),
+		.cnps = (uint16_t)q->cnps, .losses = (uint16_t)q->losses,
+	};
+	if (number && was->time_ns / CCS_STATS_MOMENT_NS == m.time_ns / CCS_STATS_MOMENT_NS) {
+		m.rtt_ns = m.rtt_ns > was->rtt_ns ? m.rtt_ns : was->rtt_ns;
+		number--;
+	}
+	memcpy(word, &m, sizeof(m));
+	to = (uint64_t *)(void *)&history[number % CCS_STATS_MOMENTS];
+	for (size_t i = 0; i < sizeof(m) / 8; i++)
+		ccs_stats_set(&to[i], word[i]);
+	__atomic_store_n(&slot->moments, number + 1, __ATOMIC_RELEASE);
+}
+
 void ccs_publish(struct qp *qp, uint64_t now_ns)
 {
 	struct ccs_stats_qp statistics;
@@ -182,6 +233,7 @@ void ccs_publish(struct qp *qp, uint64_t now_ns)
 		return;
 	qp->publish_ns = now_ns + PERIOD_NS * (1 + ccs_stats_qps() / OFTEN);
 	ccs_publish_collect(qp, now_ns, &statistics);
+	note_moment(qp, &statistics);
 	ccs_stats_write(qp->stats, &statistics);
 }
 

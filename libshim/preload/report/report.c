@@ -195,6 +195,7 @@ static bool write_all(FILE *file)
 	struct qp_record f;
 	struct ccs_json j;
 
+	pthread_mutex_lock(&lock);
 	ccs_json_start(&j, file);
 	ccs_json_object(&j, NULL);
 	ccs_document_head(&j, ccs_document_now());
@@ -213,11 +214,12 @@ static bool write_all(FILE *file)
 		collect(qp, &f);
 		write_qp(&j, &f);
 	}
+	pthread_mutex_unlock(&lock);
 	return ccs_json_finish(&j);
 }
 
 /* Takes the descriptor. */
-static bool write_file(int fd)
+static bool write_file(int fd, ccs_document *document)
 {
 	FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
 	bool ok;
@@ -226,21 +228,19 @@ static bool write_file(int fd)
 		close(fd);
 	if (!file)
 		return false;
-	pthread_mutex_lock(&lock);
-	ok = write_all(file);
-	pthread_mutex_unlock(&lock);
+	ok = document(file);
 	return fclose(file) == 0 && ok;
 }
 
-/* If several processes write the same file, only the last report remains. */
-static void warn_of_replacement(const char *name, const struct stat *st)
+/* If several processes write the same file, only the last document remains. */
+static void warn_of_replacement(const char *option, const char *name, const struct stat *st)
 {
 	const double run_s = (double)(ccs_now_ns() - ccs_shim()->started_ns) / 1e9;
 	const double written = (double)st->st_mtim.tv_sec + (double)st->st_mtim.tv_nsec / 1e9;
 
 	if (st->st_size && written > ccs_document_now() - run_s)
-		ccs_log(CCS_LOG_WARN, "report %s: another process wrote it while this one ran, and its "
-			"report is replaced; with %%p in the name each process has its own file", name);
+		ccs_log(CCS_LOG_WARN, "%s %s: another process wrote it while this one ran, and its contents are "
+			"replaced; with %%p in the name each process has its own file", option, name);
 }
 
 /* A new file with a name that cannot be guessed, for its user alone. -1 and errno. */
@@ -258,7 +258,7 @@ static int create_temp(int dir, const char *base, char *temp, size_t len)
  * A regular file is replaced by rename(), so that a reader never sees a partial report. Another
  * kind of file (/dev/null, /dev/stderr, a pipe) must not be replaced.
  */
-static bool replace_file(int dir, const char *name, const char *base)
+static bool replace_file(int dir, const char *name, const char *base, ccs_document *document)
 {
 	char temp[CCS_FILENAME_MAX + 16];
 	struct stat st;
@@ -266,13 +266,11 @@ static bool replace_file(int dir, const char *name, const char *base)
 	int error, fd;
 
 	if (exists && !S_ISREG(st.st_mode))
-		return write_file(ccs_open_path(name, O_WRONLY | O_CREAT | O_TRUNC));
-	if (exists)
-		warn_of_replacement(name, &st);
+		return write_file(ccs_open_path(name, O_WRONLY | O_CREAT | O_TRUNC), document);
 	fd = create_temp(dir, base, temp, sizeof(temp));
 	if (fd < 0)
 		return false;
-	if (write_file(fd) && renameat(dir, temp, dir, base) == 0)
+	if (write_file(fd, document) && renameat(dir, temp, dir, base) == 0)
 		return true;
 	error = errno;
 	unlinkat(dir, temp, 0);
@@ -280,33 +278,42 @@ static bool replace_file(int dir, const char *name, const char *base)
 	return false;
 }
 
-static bool write_report(const char *name)
+static bool write_path(const char *option, const char *name, ccs_document *document, bool again)
 {
 	const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
 	char path[CCS_FILENAME_MAX] = ".";
+	struct stat st;
 	bool ok;
 	int dir;
 
 	if (slash)
 		snprintf(path, sizeof(path), "%.*s", (int)(base - name), name);
 	dir = ccs_open_path(path, O_PATH | O_DIRECTORY);
-	ok = dir >= 0 && replace_file(dir, name, base);
+	if (!again && dir >= 0 && fstatat(dir, base, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+		warn_of_replacement(option, name, &st);
+	ok = dir >= 0 && replace_file(dir, name, base, document);
 	ccs_close(dir);
+	return ok;
+}
+
+bool ccs_report_to_file(const char *option, const char *asked, ccs_document *document, bool again)
+{
+	struct ccs_write_guard guard;
+	char name[CCS_FILENAME_MAX];
+	bool ok = false;
+
+	ccs_write_guard_begin(&guard);
+	if (ccs_filename_expand(asked, ccs_job(), name, sizeof(name)))
+		ccs_log(CCS_LOG_WARN, "cannot write %s %s: %s", option, asked, strerror(errno));
+	else if (!(ok = write_path(option, name, document, again)))
+		ccs_log(CCS_LOG_WARN, "cannot write %s %s: %s", option, name, strerror(errno));
+	ccs_write_guard_end(&guard);
 	return ok;
 }
 
 void ccs_report_write(void)
 {
-	struct ccs_write_guard guard;
-	const char *asked = ccs_shim()->options.report;
-	char name[CCS_FILENAME_MAX];
-
-	ccs_write_guard_begin(&guard);
-	if (ccs_filename_expand(asked, ccs_job(), name, sizeof(name)))
-		ccs_log(CCS_LOG_WARN, "cannot write report %s: %s", asked, strerror(errno));
-	else if (!write_report(name))
-		ccs_log(CCS_LOG_WARN, "cannot write report %s: %s", name, strerror(errno));
-	ccs_write_guard_end(&guard);
+	ccs_report_to_file("report", ccs_shim()->options.report, write_all, false);
 }
 
 static void count_uncontrolled(enum ccs_uncontrolled reason, uint32_t qp_num)

@@ -8,6 +8,7 @@
 #include "preload/datapath/drain.h"
 #include "preload/object/real.h"
 #include "preload/object/shim.h"
+#include "preload/report/recorder.h"
 
 static struct shadow *shadow_of(struct cq *cq, const struct ibv_cq *ibcq)
 {
@@ -87,6 +88,8 @@ HOOK int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event
 	do
 		rc = ccs_real()->ibv_get_async_event(context, event);
 	while (!rc && !ccs_forked() && !ccs_async_translate(event));
+	if (!rc && !ccs_forked())
+		ccs_recorder_event(context, event);
 	if (rc || event->event_type != IBV_EVENT_CQ_ERR || ccs_forked())
 		return rc;
 	cq = ccs_cq_find(event->element.cq);

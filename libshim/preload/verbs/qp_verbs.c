@@ -25,6 +25,7 @@
 #include "preload/object/shim.h"
 #include "preload/object/wr_batch.h"
 #include "preload/report/publish.h"
+#include "preload/report/recorder.h"
 #include "preload/report/report.h"
 #include "preload/settings/qp_config.h"
 #include "preload/verbs/verbs.h"
@@ -41,6 +42,7 @@ static void enter_state(struct qp *qp, const struct ibv_qp_attr *attr)
 	case IBV_QPS_RESET:
 		qp->peer.subject = (struct ccs_match_subject){ 0 };
 		ccs_qp_end_broken(qp);
+		qp->failure.failed_ns = 0;
 		ccs_flow_reset(&qp->flow);
 		ccs_impair_reset(qp);
 		break;
@@ -91,6 +93,8 @@ static void apply_attr(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 		qp->peer.qpn = attr->dest_qp_num;
 	if ((mask & IBV_QP_AV) && attr->ah_attr.is_global) {
 		memcpy(qp->peer.gid, attr->ah_attr.grh.dgid.raw, sizeof(qp->peer.gid));
+		qp->attr.sgid_index = attr->ah_attr.grh.sgid_index;
+		qp->attr.flow_label = attr->ah_attr.grh.flow_label;
 		if (ccs_trace_on)
 			ccs_trace_peer(qp->qp_num, qp->peer.gid);
 	}
@@ -99,8 +103,12 @@ static void apply_attr(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 	/* READs above the peer's limit would stall the WQEs that follow them. */
 	if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) && attr->max_rd_atomic)
 		qp->flow.reads.max = attr->max_rd_atomic;
-	if (mask & IBV_QP_TIMEOUT)
+	if (mask & IBV_QP_RETRY_CNT)
+		qp->attr.retry_cnt = attr->retry_cnt;
+	if (mask & IBV_QP_TIMEOUT) {
+		qp->attr.timeout = attr->timeout;
 		qp->flow.rtt.loss_us = ccs_flow_loss_us(attr->timeout, ccs_tick_us());
+	}
 }
 
 /* Change the flow's state if it is `from`. Returns whether it was. */
@@ -252,6 +260,15 @@ static int modify_state(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 	return 0;
 }
 
+/* The flushes that follow are no failures. The QP's state changes only after the real call. */
+static void end_qp(struct qp *qp, const char *how)
+{
+	ccs_recorder_ended(qp, how);
+	ccs_lock(&qp->lock);
+	qp->failure.ending = true;
+	ccs_unlock(&qp->lock);
+}
+
 /*
  * A provider may set its wr_complete during this call (mlx5, to RESET and to RTS). A batch of ours
  * that called it would release a lock that it never took. So no batch is open during the call: only
@@ -264,17 +281,22 @@ static int modify_qp(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	const bool to_reset = (mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET;
 	const bool writes = to_reset || ((mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RTS);
+	const bool to_error = (mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_ERR;
 	int rc;
 
 	if (ccs_forked()) {
 		ccs_qp_set_send_cq(qp, false);
 		return ccs_real()->ibv_modify_qp(qp->real, attr, mask);
 	}
-	if ((mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_ERR)
+	if (to_error)
 		ccs_linger(qp);
+	if (to_error || to_reset)
+		end_qp(qp, to_reset ? "reset" : "error");
 	if (writes)
 		ccs_wr_batch_lock_to_modify(qp);
 	rc = to_reset ? modify_to_reset(qp, attr, mask) : modify_state(qp, attr, mask);
+	if (rc || !to_error)
+		qp->failure.ending = false;
 	if (writes)
 		ccs_wr_batch_unlock_modified(qp);
 	return rc;
@@ -331,6 +353,7 @@ static int destroy_qp(struct qp *qp)
 		return ccs_real()->ibv_destroy_qp(qp->real);
 	}
 	ccs_linger(qp);
+	ccs_recorder_ended(qp, "destroyed");
 	set_dead(qp, true);
 	ccs_async_await_ack(qp);
 	ccs_purge_begin(&purge, qp->real, false);

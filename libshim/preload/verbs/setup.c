@@ -27,6 +27,7 @@
 #include "preload/object/clock.h"
 #include "preload/object/last_thread.h"
 #include "preload/object/shim.h"
+#include "preload/report/recorder.h"
 #include "preload/report/report.h"
 #include "preload/settings/set_request.h"
 
@@ -78,6 +79,7 @@ static void finish(void)
 	ccs_linger_at_exit();
 	ccs_agent_client_finish();
 	ccs_trace_finish();
+	ccs_recorder_finish();
 	if (shim->options.report[0])
 		ccs_report_write();
 	ccs_stats_close();

@@ -12,18 +12,23 @@
 #include "tools/common/next_option.h"
 #include "tools/common/seconds.h"
 
-enum { OPT_JSON = 256, OPT_PRIORITY, OPT_ROOT };
+enum { OPT_JSON = 256, OPT_PRIORITY, OPT_RECORD, OPT_ROOT };
 
 static int print_help(void)
 {
-	printf("usage: ccshim doctor [OPTION...]\n\n"
+	printf("usage: ccshim doctor [OPTION...]\n"
+	       "       ccshim doctor [--json] FILE...\n"
+	       "       ccshim doctor --record PID\n\n"
 	       "Reads the counters of RDMA devices, their interfaces, the agent and processes\n"
 	       "under ccshim twice, and states what their increase means and what to do: too few\n"
 	       "receives, lost packets, missing paths, drops, PAUSE frames, marks without CNPs,\n"
 	       "slow ports, MTU and DSCP. Run it while the programs communicate.\n\n"
+	       "With files of option failures: states why queue pairs failed, by the files of\n"
+	       "both ends.\n\n"
 	       "  -i, --interval SECONDS  time between the two readings                    [10]\n"
 	       "  --priority N            the priority of RDMA traffic                      [3]\n"
 	       "  --json                  JSON\n"
+	       "  --record PID            such a file of a running process, to standard output\n"
 	       "  --root DIR              judge the readings recorded in DIR/before, DIR/after\n"
 	       "  -h, --help              this text\n\n"
 	       "The status is 0 if no problem was found, 1 if one was, 2 for a usage error.\n");
@@ -129,13 +134,14 @@ int cmd_doctor(int argc, char **argv)
 		{ "interval", required_argument, NULL, 'i' },
 		{ "json", no_argument, NULL, OPT_JSON },
 		{ "priority", required_argument, NULL, OPT_PRIORITY },
+		{ "record", required_argument, NULL, OPT_RECORD },
 		{ "root", required_argument, NULL, OPT_ROOT },
 		{ 0 }
 	};
 	struct doctor d = { .interval_s = 10 };
 	const char *root = NULL;
 	bool json = false, ok = true;
-	double priority = 3;
+	double priority = 3, pid = 0;
 	int c;
 
 	argv[0] = (char *)"ccshim doctor"; /* the prefix of getopt's messages */
@@ -145,14 +151,21 @@ int cmd_doctor(int argc, char **argv)
 		case 'i': ok &= tool_parse_number("doctor", "-i", optarg, 0.1, 86400, &d.interval_s); break;
 		case OPT_JSON: json = true; break;
 		case OPT_PRIORITY: ok &= tool_parse_number("doctor", "--priority", optarg, 0, 7, &priority); break;
+		case OPT_RECORD: ok &= tool_parse_number("doctor", "--record", optarg, 1, INT_MAX, &pid); break;
 		case OPT_ROOT: root = optarg; break;
 		default: ok = false;
 		}
 	}
-	if (ok && argv[optind])
+	if (ok && argv[optind] && (root || pid > 0)) {
 		tool_error("doctor", "unexpected argument '%s'", argv[optind]);
-	if (!ok || argv[optind])
+		ok = false;
+	}
+	if (!ok)
 		return tool_usage_error("doctor");
+	if (pid > 0)
+		return doctor_record((pid_t)pid);
+	if (argv[optind])
+		return doctor_merge(argc - optind, argv + optind, json);
 	d.priority = (unsigned)priority;
 	return diagnose(&d, root, json);
 }

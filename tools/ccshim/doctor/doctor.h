@@ -170,6 +170,10 @@ void doctor_judge_flows(struct doctor *d);
 /* Count the queue pairs that ccshim controls or only observes at the second reading. */
 void doctor_count_controlled(const struct doctor *d, uint64_t *controlled, uint64_t *observed);
 
+/* doctor_failures.c. Print the account of these files, or the record of a live process; the status. */
+int doctor_merge(int count, char **files, bool json);
+int doctor_record(pid_t pid);
+
 /* doctor_print.c */
 void doctor_print(const struct doctor *d);
 bool doctor_print_json(const struct doctor *d); /* false: standard output failed */

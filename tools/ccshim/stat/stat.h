@@ -26,6 +26,8 @@ enum stat_limit {
 struct stat_qp {
 	struct ccs_stats_qp q;
 	struct ccs_stats_rtt rtt;
+	struct ccs_stats_moment history[CCS_STATS_MOMENTS]; /* oldest first */
+	unsigned moments;
 	uint64_t sums;                   /* the queue pairs that it sums up; 0: it is one */
 	enum stat_limit limit;           /* of a sum: the strongest limit of its queue pairs */
 };

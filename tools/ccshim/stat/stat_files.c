@@ -56,13 +56,14 @@ static void copy_rtt(const struct ccs_stats_rtt *from, struct ccs_stats_rtt *to)
 }
 
 /* False: the slot is free, or is being reused at this moment. */
-static bool copy_qp(const struct ccs_stats_layout *l, uint64_t slot, struct stat_qp *qp)
+static bool copy_qp(const struct ccs_stats_layout *l, uint64_t history, uint64_t slot, struct stat_qp *qp)
 {
 	const struct ccs_stats_slot *at = ccs_stats_slot_at(l, slot);
 
 	if (!ccs_stats_read_qp(l, slot, &qp->q) || !qp->q.created_ns)
 		return false;
 	copy_rtt(&at->rtt, &qp->rtt);
+	qp->moments = ccs_stats_read_history(l, history, slot, qp->history);
 	END(qp->q.device), END(qp->q.uncontrolled), END(qp->q.cc), END(qp->q.variant), END(qp->q.feedback);
 	END(qp->q.control);
 	if (qp->q.nhops > CCS_STATS_MAX_HOPS)
@@ -74,7 +75,7 @@ static void copy_slots(const struct ccs_stats_layout *l, struct stat_process *p)
 {
 	p->count = 0;
 	for (uint64_t i = 0; i < l->slots; i++)
-		p->count += copy_qp(l, i, &p->qp[p->count]);
+		p->count += copy_qp(l, p->h.history_offset, i, &p->qp[p->count]);
 }
 
 /* Repeat the copy if a queue pair was destroyed during it, which would be counted twice: in its

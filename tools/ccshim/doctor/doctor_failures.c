@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ccshim doctor FILE...: merges the files of option failures of both ends into one account. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/document.h"
+#include "doctor.h"
+#include "observe/failure.h"
+#include "tools/ccshim/shared/ccshim.h"
+#include "tools/common/json_read.h"
+#include "tools/common/seconds.h"
+#include "tools/common/slurp.h"
+
+enum { ADDRESS = 48 };
+
+/* A queue pair in a file: it failed, was ended by its application, or lives. */
+struct end {
+	const struct document *in;
+	bool failed;
+	double time, lqpn, rqpn, more;
+	char peer[ADDRESS], local[ADDRESS], how[16], verdict[320];
+	struct ccs_failure_facts facts;
+};
+
+struct document {
+	const char *file;
+	char host[64], program[64];
+	bool has_failures;
+};
+
+struct account {
+	struct document *document;
+	struct end *end;
+	size_t ends;
+	bool no_memory;
+	const struct document *now;      /* it is being read */
+	bool reads_failures;
+};
+
+static bool read_fact(struct json_read *j, const char *key, void *arg)
+{
+	struct ccs_failure_facts *f = arg;
+
+#define READ(name) if (strcmp(key, #name) == 0) return json_number(j, &f->name);
+	CCS_FAILURE_FACTS(READ)
+#undef READ
+	return json_skip(j);
+}
+
+static bool read_end_member(struct json_read *j, const char *key, void *arg)
+{
+	struct end *e = arg;
+	const struct { const char *key; double *value; } number[] = {
+		{ "time", &e->time }, { "failed_time", &e->time }, { "lqpn", &e->lqpn }, { "rqpn", &e->rqpn },
+		{ "more", &e->more }, { "failed_status", &e->facts.status },
+	};
+	const struct { const char *key; char *text; size_t len; } string[] = {
+		{ "peer", e->peer, sizeof(e->peer) }, { "local", e->local, sizeof(e->local) },
+		{ "how", e->how, sizeof(e->how) }, { "verdict", e->verdict, sizeof(e->verdict) },
+	};
+
+	for (size_t i = 0; i < sizeof(number) / sizeof(*number); i++)
+		if (strcmp(key, number[i].key) == 0)
+			return json_number(j, number[i].value);
+	for (size_t i = 0; i < sizeof(string) / sizeof(*string); i++)
+		if (strcmp(key, string[i].key) == 0)
+			return json_string(j, string[i].text, string[i].len);
+	return strcmp(key, "facts") == 0 ? json_object(j, read_fact, &e->facts) : json_skip(j);
+}
+
+static bool read_end(struct json_read *j, void *arg)
+{
+	struct account *a = arg;
+	struct end *more = realloc(a->end, (a->ends + 1) * sizeof(*more));
+
+	if (!more) {
+		a->no_memory = true;
+		return false;
+	}
+	a->end = more;
+	more[a->ends] = (struct end){ .in = a->now, .failed = a->reads_failures, .how = "lives" };
+	return json_object(j, read_end_member, &more[a->ends++]);
+}
+
+static bool read_document_member(struct json_read *j, const char *key, void *arg)
+{
+	struct account *a = arg;
+	struct document *d = &a->document[a->now - a->document];
+
+	if (strcmp(key, "host") == 0)
+		return json_string(j, d->host, sizeof(d->host));
+	if (strcmp(key, "program") == 0)
+		return json_string(j, d->program, sizeof(d->program));
+	a->reads_failures = strcmp(key, "failures") == 0;
+	d->has_failures |= a->reads_failures;
+	if (a->reads_failures || strcmp(key, "ended") == 0 || strcmp(key, "live") == 0)
+		return json_array(j, read_end, a);
+	return json_skip(j);
+}
+
+static bool read_document(struct account *a, struct document *d)
+{
+	char *text = slurp(d->file);
+	struct json_read j = { .text = text, .at = text };
+	bool ok = false;
+
+	a->now = d;
+	if (!text)
+		tool_error("doctor", "unexpected argument '%s', which is no file that can be read: %m", d->file);
+	else if (!json_object(&j, read_document_member, a) || !json_end(&j) || !d->has_failures)
+		tool_error("doctor", "%s is no file of option failures (byte %zu); see ccshim-doctor(1)", d->file,
+			   (size_t)(j.at - j.text));
+	else
+		ok = true;
+	free(text);
+	return ok;
+}
+
+/* Unknown addresses are equal to any. */
+static bool is_same(const char *a, const char *b)
+{
+	return !*a || !*b || strcmp(a, "-") == 0 || strcmp(b, "-") == 0 || strcmp(a, b) == 0;
+}
+
+static const struct end *find_other(const struct account *a, const struct end *e)
+{
+	for (size_t i = 0; i < a->ends; i++) {
+		const struct end *o = &a->end[i];
+
+		if (o != e && o->lqpn == e->rqpn && o->rqpn == e->lqpn && is_same(o->peer, e->local) &&
+		    is_same(o->local, e->peer))
+			return o;
+	}
+	return NULL;
+}
+
+static enum ccs_other_end state_of(const struct end *o, const struct end *e)
+{
+	const bool failed = o->facts.status > 0 || o->failed;
+
+	if (failed && o->facts.status == CCS_WC_RETRY_EXC)
+		return CCS_OTHER_UNANSWERED;
+	if (failed)
+		return o->time <= e->time ? CCS_OTHER_FAILED : CCS_OTHER_LIVES;
+	if (strcmp(o->how, "lives") == 0 || o->time > e->time)
+		return CCS_OTHER_LIVES;
+	return o->time <= e->time - e->facts.retry_us / 1e6 ? CCS_OTHER_ENDED_FIRST : CCS_OTHER_ENDED_DURING;
+}
+
+static void print_other(const struct end *e, const struct end *o)
+{
+	if (!o) {
+		printf("  peer: no file of the other end\n");
+		return;
+	}
+	printf("  peer: %s, %s: ", o->in->host, o->in->program);
+	if (o->failed || o->facts.status > 0)
+		printf("failed (%s) ", ccs_wc_status_text(o->facts.status));
+	else
+		printf("%s ", strcmp(o->how, "exit") == 0 ? "ended with its process" : o->how);
+	if (strcmp(o->how, "lives") != 0 || o->failed)
+		printf("%.3f s %s", fabs(o->time - e->time), o->time <= e->time ? "before" : "afterwards");
+	printf("\n");
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const double x = ((const struct end *)a)->time, y = ((const struct end *)b)->time;
+
+	return (x > y) - (x < y);
+}
+
+static void print_end(const struct end *e, const struct end *o, const struct ccs_verdict *v, double first)
+{
+	printf("+%.3f s  %s, %s: QP %.0f to %s, QP %.0f: %s", e->time - first, e->in->host, e->in->program, e->lqpn,
+	       e->peer, e->rqpn, ccs_wc_status_text(e->facts.status));
+	if (e->more > 0)
+		printf("; %.0f more failed afterwards", e->more);
+	printf("\n  here: %s\n", e->verdict);
+	print_other(e, o);
+	printf("  verdict: %s\n", v->text);
+}
+
+static void write_end(struct ccs_json *j, const struct end *e, const struct end *o, const struct ccs_verdict *v)
+{
+	ccs_json_object(j, NULL);
+	ccs_json_num(j, "time", e->time);
+	ccs_json_str(j, "file", e->in->file);
+	ccs_json_str(j, "other_file", o ? o->in->file : NULL);
+	ccs_json_num(j, "lqpn", e->lqpn);
+	ccs_json_num(j, "rqpn", e->rqpn);
+	ccs_json_str(j, "cause", ccs_failure_names[v->cause]);
+	ccs_json_str(j, "verdict", v->text);
+	ccs_json_end(j);
+}
+
+static int print_account(struct account *a, bool json)
+{
+	unsigned failures = 0;
+	struct ccs_json j;
+
+	if (a->ends)
+		qsort(a->end, a->ends, sizeof(*a->end), by_time);
+	ccs_json_start(&j, stdout);
+	if (json) {
+		ccs_json_object(&j, NULL);
+		ccs_document_head(&j, seconds_now(CLOCK_REALTIME));
+		ccs_json_array(&j, "failures");
+	}
+	for (size_t i = 0; i < a->ends; i++) {
+		const struct end *o = a->end[i].failed ? find_other(a, &a->end[i]) : NULL;
+		struct ccs_verdict v;
+
+		if (!a->end[i].failed)
+			continue;
+		failures++;
+		a->end[i].facts.other = o ? state_of(o, &a->end[i]) : CCS_OTHER_UNKNOWN;
+		ccs_failure_judge(&a->end[i].facts, &v);
+		if (json)
+			write_end(&j, &a->end[i], o, &v);
+		else
+			print_end(&a->end[i], o, &v, a->end[0].time);
+	}
+	if (!json && !failures)
+		printf("No queue pair failed.\n");
+	if (json && !ccs_json_finish(&j))
+		return EXIT_FAILED;
+	return failures ? EXIT_FAILED : EXIT_OK;
+}
+
+int doctor_merge(int count, char **files, bool json)
+{
+	struct account a = { .document = calloc((size_t)count, sizeof(*a.document)) };
+	int status = a.document ? EXIT_OK : EXIT_USAGE;
+
+	for (int i = 0; a.document && i < count; i++) {
+		a.document[i].file = files[i];
+		if (!read_document(&a, &a.document[i]))
+			status = EXIT_USAGE;
+	}
+	if (!a.document || a.no_memory)
+		tool_error("doctor", "no memory");
+	if (!status)
+		status = print_account(&a, json);
+	free(a.end);
+	free(a.document);
+	return status;
+}
+
+static bool write_record(const struct stat_process *p)
+{
+	const int64_t unix_ns = (int64_t)(ccs_clock_ns(CLOCK_REALTIME) - ccs_clock_ns(CLOCK_MONOTONIC));
+	const struct ccs_job job = stat_job(&p->h);
+	struct ccs_json j;
+
+	ccs_json_start(&j, stdout);
+	ccs_json_object(&j, NULL);
+	ccs_document_head(&j, seconds_now(CLOCK_REALTIME));
+	ccs_json_str(&j, "program", p->h.program);
+	ccs_json_uint(&j, "pid", p->h.pid);
+	ccs_job_json(&j, &job);
+	ccs_json_array(&j, "failures");
+	ccs_json_end(&j);
+	ccs_json_array(&j, "live");
+	for (size_t i = 0; i < p->count; i++) {
+		struct ccs_failure_qp qp = { .q = p->qp[i].q, .moments = p->qp[i].moments,
+			.condition = p->qp[i].q.failed_ns ? CCS_QP_FAILED : CCS_QP_IDLE };
+
+		memcpy(qp.history, p->qp[i].history, sizeof(qp.history));
+		ccs_failure_json_qp(&j, &qp, unix_ns);
+	}
+	return ccs_json_finish(&j);
+}
+
+int doctor_record(pid_t pid)
+{
+	struct stat_snapshot s;
+	bool ok;
+
+	stat_read(&s, pid);
+	ok = s.count && write_record(&s.process[0]);
+	if (!s.count)
+		tool_error("doctor", "no statistics of process %ld: it does not run under ccshim with stats=y, or is "
+			   "another user's", (long)pid);
+	stat_free(&s);
+	return ok ? EXIT_OK : EXIT_FAILED;
+}
