@@ -397,6 +397,12 @@ is_trace_event_format() {
 	run2 $ccshim plot --dry-run cut.json
 	failed
 	said "cut.json: not a result of ccbench, near character"
+	for bin in null 0 -1 1e308; do
+		jq ".runs[1].bin_s = $bin" bench.json > bin.json
+		run2 $ccshim plot --dry-run bin.json
+		failed
+		said "bin.json: not a result of ccbench, near character"
+	done
 	run2 $ccshim plot --dry-run b.json cut.json
 	failed
 	trace 1 3 > t.csv

@@ -75,6 +75,8 @@ static bool read_run(struct json_read *j, void *arg)
 	r->bin_s = NAN;
 	if (!json_object(j, run_member, r))
 		return false;
+	if ((r->goodput.n || r->queue.n) && !(r->bin_s > 0 && r->bin_s < 1e9))
+		return false;
 	flow = plot_flow(r->p, r->source, r->runs++);
 	r->failed = !flow;
 	if (flow)
