@@ -20,6 +20,11 @@ void ccs_async_raise(const struct qp *qp, enum ibv_event_type type)
 	fail_msg("event %d of %p", (int)type, (const void *)qp);
 }
 
+void ccs_recorder_failed(struct qp *qp, const struct ibv_wc *wc, unsigned event)
+{
+	fail_msg("failure of %p, status %d, event %u", (void *)qp, (int)wc->status, event);
+}
+
 static void check_special(bool syscalls, struct wr_batch *batch)
 {
 	struct ccs_policy policy = { .options = { .mode = CCS_MODE_ENFORCE, .impair = "delay=1ms" } };
