@@ -154,7 +154,7 @@ ended() {
 	press '\033[A'
 	appears 'lines 2-21 of 42$'
 	press '?'
-	appears '^t  *next kind of line: queue pair, sums by process, peer, job, host$'
+	appears '^t  *queue pairs, or sums by process, peer, job, tenant or host$'
 	press q
 	ended 0
 }
@@ -170,7 +170,7 @@ ended() {
 	[ "$(cat newlines)" = 1 ]
 }
 
-@test "flows are summed by process, peer, job and host" {
+@test "flows are summed by process, peer, job, tenant and host" {
 	begin
 	tell 'create 5'
 	open_screen 24 80 -i 0.2
@@ -183,6 +183,8 @@ ended() {
 	press t
 	appears '^1 sum by job, '
 	appears '^ *PID JOB '
+	press t
+	appears '^1 sum by tenant, '
 	press t
 	appears '^1 sum by host, '
 	press t

@@ -203,7 +203,7 @@ static void print_keys(FILE *out, const struct top_view *v, size_t printed, size
 
 static const char *const help[] = {
 	"s            next order: gated, goodput, rate, rtt, program",
-	"t            next kind of line: queue pair, sums by process, peer, job, tenant, host",
+	"t            queue pairs, or sums by process, peer, job, tenant or host",
 	"f            filter by program, peer, PID or job; Enter accepts, Escape removes it",
 	"up, down     scroll by a line, also j and k",
 	"PgUp, PgDn   scroll by a page; Home and End go to the ends",
