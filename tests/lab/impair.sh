@@ -12,13 +12,13 @@ client() {
   while [[ $1 != -- ]]; do server+=("$1"); shift; done
   shift
   ((port += 1))
-  "${server[@]}" -p "$port" >server.out 2>&1 &
+  timeout 20 "${server[@]}" -p "$port" >server.out 2>&1 &
   pid=$!
   until [[ -n $(ss -Htln "sport = :$port") ]] || rdma resource show cm_id | grep -q "LISTEN.*:$port"; do
     kill -0 $pid || break
     sleep 0.05
   done
-  "$@" -p "$port" >client.out 2>&1
+  timeout 20 "$@" -p "$port" >client.out 2>&1
   echo "$name $?"
   kill $pid 2>/dev/null
   wait $pid
