@@ -90,11 +90,12 @@ static void name_processes(struct plot *p, unsigned source, const struct replay_
 {
 	for (unsigned i = 0; i < p->n; i++) {
 		struct plot_flow *flow = p->flow[i];
-		const struct replay_process *of = &f->process[flow->id >> 32];
+		const struct replay_process *of;
 		char rank[24] = "";
 
 		if (flow->source != source || flow->id >> 32 >= f->processes)
 			continue;
+		of = &f->process[flow->id >> 32];
 		if (*of->rank)
 			snprintf(rank, sizeof(rank), "rank %s ", of->rank);
 		flow->pid = of->pid;
