@@ -31,7 +31,7 @@ enum ccs_other_end {
 	CCS_OTHER_ENDED_FIRST,           /* the application ended it before the retries began */
 	CCS_OTHER_ENDED_DURING,          /* while they went on */
 	CCS_OTHER_LIVES,                 /* or ended afterwards */
-	CCS_OTHER_FAILED,                /* by itself, not for lack of an answer */
+	CCS_OTHER_FAILED,                /* for another reason than a missing answer */
 	CCS_OTHER_UNANSWERED,                /* it got no answer either */
 };
 

@@ -292,8 +292,8 @@ static int create_file(bool may_wait)
 }
 
 /*
- * Another process holds an exclusive lock: while it writes the header, or, as anyone may who can
- * read the file, for as long as it likes. The application does not wait for it, nor does its end.
+ * Another process holds an exclusive lock while it writes the header. Any process that can read the
+ * file may hold it for ever, so neither the application nor its exit waits for the lock.
  */
 static void begin_late(void)
 {

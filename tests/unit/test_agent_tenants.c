@@ -310,7 +310,7 @@ static void without_a_key_a_host_has_weight_1(void **state)
 	end(&b);
 }
 
-/* Nor does a host without a key gain a share of its own where this host has no tenants. */
+/* Where this host has no tenants, a host without a key cannot get a share for its tenants. */
 static void without_a_key_tenants_of_another_host_end_no_equality_of_flows(void **state)
 {
 	static const double weight[] = { 4, 4 };
@@ -530,7 +530,7 @@ static void processes_of_a_tenant_share_its_cap(void **state)
 	end(&b);
 }
 
-/* A reload, as Slurm's prolog makes one for each job, neither ends a cap nor begins it anew. */
+/* Slurm's prolog reloads the tenants for each job. A cap that is in force must stay as it is. */
 static void a_reload_leaves_caps_in_force(void **state)
 {
 	struct bench b;
@@ -603,7 +603,7 @@ static void users_may_lower_the_cap_and_class_of_their_tenant_only(void **state)
 	end(&b);
 }
 
-/* Its ID may be that of another tenant's process. */
+/* A process of another tenant may have its ID now. */
 static void an_ended_process_has_no_tenant(void **state)
 {
 	const int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);

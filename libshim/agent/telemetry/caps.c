@@ -78,8 +78,10 @@ static int by_port(const void *a, const void *b)
 	return strcmp(x->device, y->device);
 }
 
-/* Flows of tenants with a cap; other flows have no limit. Client entries are allocated from the end of
- * the table; processes that never had a cap, which may have many flows, cost nothing more. */
+/*
+ * Flows of tenants with a cap; other flows have no limit. Client entries are allocated from the end of
+ * the table. The flows of processes that never had a cap, which may be many, are not visited.
+ */
 static unsigned collect(struct ccs_agent *a, struct ccs_cap_flow **cap)
 {
 	struct ccs_client *c = a->client + CCS_AGENT_CLIENTS;

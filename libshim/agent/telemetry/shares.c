@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "cc/minmax.h"
 
-/* What a subscriber states about its tenants, and the number of all its flows. */
+/* The tenants that a subscriber states; returns the number of all its flows. */
 static uint32_t stated(const struct ccs_agent *a, const struct ccs_subscriber *s,
 		       struct ccs_tenant_list *list)
 {
@@ -23,7 +23,7 @@ static bool is_trusted(const struct ccs_agent *a, const struct ccs_subscriber *s
 	return s->inbound || a->config.auth;
 }
 
-/* The identity in the port's shares; 0: of the flows without a tenant, which are a tenant of their host. */
+/* The identity in the port's shares. Flows without a tenant, which have 0, are a tenant of their host. */
 static uint64_t identity(const struct ccs_agent *a, const struct ccs_subscriber *s, uint64_t tenant)
 {
 	const uint64_t host = s->inbound ? 1 : ccs_address_hash(&s->peer->ends.remote, 128, a->salt);

@@ -51,7 +51,7 @@ static void put_name(struct ccs_json *j, const struct plot_flow *flow, const cha
 	ccs_json_end(j);
 }
 
-/* The ID of an earlier flow of the process, or a new one. Returns whether the process is new. */
+/* The ID of an earlier flow of the process, or a new ID. Returns whether the process is new. */
 static bool choose_track(const struct plot *p, unsigned i)
 {
 	struct plot_flow *flow = p->flow[i];

@@ -47,7 +47,7 @@ static int print_help(void)
 	       "  -n, --count N           number of repetitions\n"
 	       "  --display WHAT          totals since the queue pair was created, or deltas\n"
 	       "                          since the last time              [deltas with -i]\n"
-	       "  --by WHAT               sums by process, peer, job, host or tenant\n"
+	       "  --by GROUP              sums by process, peer, job, host or tenant\n"
 	       "  --summary               one line, as --by host\n"
 	       "  --busy                  only queue pairs that have sent, or have data to send\n"
 	       "  --sort FIELD            sort queue pairs by a field of --json, largest first\n"

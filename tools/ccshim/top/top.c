@@ -23,7 +23,7 @@ static int print_help(void)
 	       "  -i, --interval SECONDS  interval between two pages                        [1]\n"
 	       "  -n, --count N           number of pages; then exit\n"
 	       "  --sort KEY              gated, goodput, rate, rtt or program          [gated]\n"
-	       "  --by WHAT               sums by process, peer, job, tenant or host\n"
+	       "  --by GROUP              sums by process, peer, job, tenant or host\n"
 	       "  --filter TEXT           only flows of that PID or job, or with TEXT in the\n"
 	       "                          name of their program or peer\n"
 	       "  --json                  a line of JSON for each page, as of ccshim stat\n"
