@@ -95,8 +95,8 @@ json() { jq -e "$1" "$out"; }
 
 @test "a tenant's processes have its name, by which agents know them" {
 	setup_bench
-	LD_PRELOAD=$fake "$top_builddir/bench/ccbench/ccbench" tenants -D 60 -s 4k --tenants 1:1,2:1:2 -d fake0 \
-		--no-victim --timeout 600 3>&- &
+	LD_PRELOAD=$fake "$top_builddir/bench/ccbench/ccbench" tenants -D 3600 -s 4k --tenants 1:1,2:1:2 -d fake0 \
+		--no-victim --timeout 7200 3>&- &
 	until [ "$(cat "/proc/$!/task/$!/children" | xargs -n 1 sh -c 'cat /proc/$0/comm' | sort | tr '\n' ' ')" = \
 		"ccbench tenant-1 tenant-2 tenant-2 " ]; do
 		kill -0 $!
