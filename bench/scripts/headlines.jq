@@ -18,34 +18,33 @@ def samples($runs): .cc as $cc
 # To within a bin, a fortieth of the run.
 def after: if .median == null then "not in the run" elif .median == 0 then "at once" else .median | us end;
 def row: "| " + join(" | ") + " |";
-def head: row, (map("---") | row);
+def head: row, "|" + (map("---|") | join(""));
 
 def incast: .runs as $runs | .spread as $s | $s[0] as $none |
-  (["", "link used", "Jain", "converged after", "drops after warm-up", "queue p99", "victim p50", "victim p99", "p50 against none", "p99 against none"] | head),
+  (["", "link used", "Jain", "converged after", "drops after warm-up", "queue p99", "victim p50", "victim p99", "p99 against none"] | head),
   ($s[] | [.cc, (.utilisation.median | percent), (.jain.median | share),
     (.convergence_us | after), (.drops_after_warmup.median | digits), (.queue_p99_bytes.median | kb),
     (.victim_p50_us.median | us), (.victim_p99_us | range(us)),
-    samples($runs) as $n | (.victim_p50_us | times($none.victim_p50_us.median; $n)),
-    (.victim_p99_us | times($none.victim_p99_us.median; $n))] | row);
+    samples($runs) as $n | (.victim_p99_us | times($none.victim_p99_us.median; $n))] | row);
 
 def classes: .runs as $runs | .spread as $s | $s[0] as $none |
-  (["", "link used", "queue p99", "latency class p50", "latency class p99", "p50 against none", "p99 against none"] | head),
+  (["", "link used", "queue p99", "latency class p50", "latency class p99", "p99 against none"] | head),
   ($s[] | [.cc, (.utilisation.median | percent), (.queue_p99_bytes.median | kb),
     (.victim_p50_us.median | us), (.victim_p99_us | range(us)),
-    samples($runs) as $n | (.victim_p50_us | times($none.victim_p50_us.median; $n)),
-    (.victim_p99_us | times($none.victim_p99_us.median; $n))] | row);
+    samples($runs) as $n | (.victim_p99_us | times($none.victim_p99_us.median; $n))] | row);
 
 # Of few samples a percentile would be the largest.
 def enough($needs; $n): if $n < $needs then null else . end;
 
-# Sizes down, settings across.
-def slowdown: .runs as $r |
-  (["p50 / p95 / p99"] + ($r | map(.cc)) | head),
-  ($r[0].slowdown | keys[] as $k | [$r[0].slowdown[$k].class + ", \($r[0].slowdown[$k].messages)"] +
+# Sizes down, settings across; with $classes only these.
+def slowdown($classes): .runs as $r |
+  (["p50/p95/p99"] + ($r | map(.cc)) | head),
+  ($r[0].slowdown | keys[] as $k | select($classes == null or .[$k].class == $classes) |
+    [$r[0].slowdown[$k].class + ", \($r[0].slowdown[$k].messages)"] +
     ($r | map(.slowdown[$k] | .messages as $n |
-      [.p50, (.p95 | enough(20; $n)), (.p99 | enough(100; $n))] | map(digits) | join(" / "))) | row),
+      [.p50, (.p95 | enough(20; $n)), (.p99 | enough(100; $n))] | map(digits) | join("/"))) | row),
   (["link used"] + ($r | map(.utilisation | percent)) | row),
-  (if any($r[]; .waited_share != null) then
+  (if any($r[]; (.waited_share // 0) > 0) then
     ["waited for a queue pair"] + ($r | map(.waited_share | percent)) | row else empty end),
   (if any($r[]; (.fallback_share // 0) > 0) then
     ["under its fallback"] + ($r | map(.fallback_share | percent)) | row else empty end);
@@ -62,9 +61,9 @@ def law:
     ratio(.sanity.victim_p50_us; .sanity.predicted_rtt_us)] | row);
 
 def overhead:
-  (["mode", "threads", "QPs", "list", "bare ns", "added ns", "aim", "instructions", "aim"] | head),
-  (.rows[] | select(.mode != "off") |
-    [.mode, .threads, .qps,
+  (["threads", "QPs", "list", "bare ns", "added ns", "aim", "instructions", "aim"] | head),
+  (.rows[] | select(.mode == "enforce") |
+    [.threads, .qps,
      .kind, .bare_ns, .added_ns,
      .aim_ns // "-", .added_instructions // "-", .aim_instructions // "-"] |
     map(if type == "number" then digits else . end) | row);
@@ -85,6 +84,7 @@ def memory:
     "10 000 queue pairs of depth 256 take \(.[0]) MB with libmlx5 and the shim, \(.[1]) MB without it.");
 
 if $table == "incast" then incast elif $table == "classes" then classes
-elif $table == "slowdown" then slowdown elif $table == "converge" then converge
+elif $table == "slowdown" then slowdown(null)
+elif $table == "slowdown of all" then slowdown("all") elif $table == "converge" then converge
 elif $table == "law" then law elif $table == "overhead" then overhead elif $table == "memory" then memory
 else error("no table \($table)") end

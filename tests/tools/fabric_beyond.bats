@@ -95,7 +95,7 @@ rows() {
 	beyond --sample > out.md
 	[ "$(beyond --sample --list | wc -l)" -ge 2 ]
 	for id in $(beyond --sample --list); do
-		grep -q "^\*\*$id\*\*: " out.md
+		grep -q "^| $id: " out.md
 		for cc in rcp auto auto-shim none none-shim dcqcn dcqcn-shim hpcc hpcc-shim swift swift-shim eqds nscc; do
 			jq -e '.unfinished == 0 and ([.figures[]] | all(. >= 0))' "kept/$id.$cc.json"
 		done
@@ -108,12 +108,13 @@ rows() {
 	sed -i 's/--cc rcp/--cc fixed:rate=1g/; s/--cc none/& --hosts shim/' rows
 	run beyond --rows rows
 	[ "$status" -eq 1 ]
-	[[ $output == *"no reason is known"* && $output == *"none is first"* ]]
+	[[ $output == *"no reason is known"* && $output == *"times the value of none"* ]]
 	rows 'reason It is slow.'
 	sed -i 's/--cc rcp/--cc fixed:rate=1g/; s/--cc none/& --hosts shim/' rows
 	beyond --rows rows > out.md
-	grep -q '^none is first behind the flow layer; rcp has [0-9.]* times its value: It is slow.$' out.md
-	grep -q '^| none | \*\*[0-9.]*\*\* / – | [0-9.]* / – |$' out.md
+	grep -q '^- a-full: rcp has [0-9.]* times the value of none: It is slow.$' out.md
+	grep -q '^| a-full: 2:1 | end, us | [0-9.]* | \*\*[0-9.]*\*\* |$' out.md
+	grep -q '^|  | queue, KB | \*\*[0-9.]*\*\* | [0-9.]* |$' out.md
 }
 
 @test "values behind the flow layer are beside those of NICs, and compared with their like" {
@@ -121,9 +122,9 @@ rows() {
 	beyond --rows rows > out.md
 	cat out.md
 	# Both of none are best, although one is slower than the other.
-	grep -Eq '^\| rcp \| (\*\*)?[0-9.]+(\*\*)? / – \| ' out.md
-	grep -Eq '^\| none \| \*\*[0-9.]+\*\* / \*\*[0-9.]+\*\* \| ' out.md
-	grep -Eq '^\| swift \| – / (\*\*)?[0-9.]+(\*\*)? \| ' out.md
+	value='(\*\*)?[0-9.]+(\*\*)?'
+	grep -qxF '| scenario | figure | rcp | none | swift |' out.md
+	grep -Eq "^\| a-full: 2:1 \| end, us \| $value \| \*\*[0-9.]+\*\*/\*\*[0-9.]+\*\* \| $value \|\$" out.md
 	grep -Eq '^\| none \| 1 \| 1\.[0-9]+ \| ' out.md
 }
 

@@ -158,7 +158,7 @@ matrix() {
 	grep -qxF "    ccfabric matrix --cc none" first.md
 	run ! grep -F -e "--cc auto" first.md
 	grep -qxF "| model | auto | none |" out.md
-	grep -qxF "| N-100g-to-25g | yes | **G2 G3** |" out.md
+	grep -qxF "| N-100g-to-25g, N-25g-to-100g | yes | **G2,G3** |" out.md
 	grep -qxF "| N-later | – | – |" out.md
 	grep -qxF -e "- N-later: because of this" out.md
 	grep -qE "^\| auto \| 2 of 3 \| 1 \| 2 of 2 \| 0 \| 0 \|" out.md
