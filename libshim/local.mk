@@ -183,26 +183,20 @@ libccs_fabric_la_LIBADD = -lm
 ccs_agent_sources = \
 	libshim/agent/agent.h \
 	libshim/agent/capture.c \
-	libshim/agent/capture.h \
+	libshim/agent/events.h \
 	libshim/agent/clients.c \
-	libshim/agent/clients.h \
 	libshim/agent/cnp/cnp_feed.c \
-	libshim/agent/cnp/cnp_feed.h \
+	libshim/agent/cnp/cnp.h \
 	libshim/agent/cnp/deliver.c \
-	libshim/agent/cnp/deliver.h \
 	libshim/agent/cnp/nic_cnps.c \
-	libshim/agent/cnp/nic_cnps.h \
 	libshim/agent/flows.c \
-	libshim/agent/flows.h \
 	libshim/agent/host/closing.c \
-	libshim/agent/host/closing.h \
 	libshim/agent/host/core.c \
 	libshim/agent/host/core.h \
 	libshim/agent/host/gids.c \
 	libshim/agent/host/gids.h \
 	libshim/agent/host/hash_index.h \
 	libshim/agent/host/inherited.c \
-	libshim/agent/host/inherited.h \
 	libshim/agent/host/kernel_qps.c \
 	libshim/agent/host/kernel_qps.h \
 	libshim/agent/host/netlink.c \
@@ -213,56 +207,37 @@ ccs_agent_sources = \
 	libshim/agent/host/qdisc.c \
 	libshim/agent/host/qdisc.h \
 	libshim/agent/host/refused.c \
-	libshim/agent/host/refused.h \
 	libshim/agent/host/shm_map.c \
-	libshim/agent/host/shm_map.h \
 	libshim/agent/host/siphash.h \
 	libshim/agent/host/punched.c \
-	libshim/agent/host/punched.h \
 	libshim/agent/host/standing.c \
 	libshim/agent/host/standing.h \
 	libshim/agent/host/tenants.c \
 	libshim/agent/host/tenants.h \
 	libshim/agent/host/users.c \
-	libshim/agent/host/users.h \
 	libshim/agent/loop.c \
 	libshim/agent/loop.h \
 	libshim/agent/net/hello_limit.c \
-	libshim/agent/net/hello_limit.h \
+	libshim/agent/net/net.h \
 	libshim/agent/net/peers.c \
-	libshim/agent/net/peers.h \
 	libshim/agent/net/send.c \
-	libshim/agent/net/send.h \
 	libshim/agent/net/udp.c \
-	libshim/agent/net/udp.h \
 	libshim/agent/notification_point.c \
-	libshim/agent/notification_point.h \
 	libshim/agent/receive.c \
-	libshim/agent/receive.h \
 	libshim/agent/requests.c \
-	libshim/agent/requests.h \
 	libshim/agent/status.c \
-	libshim/agent/status.h \
 	libshim/agent/telemetry/advise.c \
-	libshim/agent/telemetry/advise.h \
+	libshim/agent/telemetry/telemetry.h \
 	libshim/agent/telemetry/caps.c \
 	libshim/agent/telemetry/caps.h \
 	libshim/agent/telemetry/demand.c \
-	libshim/agent/telemetry/demand.h \
 	libshim/agent/telemetry/echo.c \
-	libshim/agent/telemetry/echo.h \
 	libshim/agent/telemetry/inbound.c \
-	libshim/agent/telemetry/inbound.h \
 	libshim/agent/telemetry/ingress.c \
-	libshim/agent/telemetry/ingress.h \
 	libshim/agent/telemetry/ports.c \
-	libshim/agent/telemetry/ports.h \
 	libshim/agent/telemetry/relay.c \
-	libshim/agent/telemetry/relay.h \
 	libshim/agent/telemetry/sampler.c \
-	libshim/agent/telemetry/sampler.h \
 	libshim/agent/telemetry/subscribers.c \
-	libshim/agent/telemetry/subscribers.h \
 	libshim/agent/tenants.c \
 	libshim/agent/tenants.h \
 	libshim/agent/telemetry/shares.c \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "agent/clients.h"
+#include "agent/events.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,15 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "agent/flows.h"
-#include "agent/host/closing.h"
 #include "agent/host/core.h"
-#include "agent/host/inherited.h"
-#include "agent/host/punched.h"
-#include "agent/host/refused.h"
-#include "agent/host/shm_map.h"
-#include "agent/host/users.h"
-#include "agent/requests.h"
 #include "base/os.h"
 
 enum {

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* docs/man/ccshimd.8 explains the members of the JSON object. */
-#include "agent/status.h"
+#include "agent/events.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
-#include "agent/capture.h"
 #include "agent/host/core.h"
-#include "agent/host/users.h"
-#include "agent/net/peers.h"
-#include "agent/net/udp.h"
-#include "agent/telemetry/ports.h"
+#include "agent/net/net.h"
+#include "agent/telemetry/telemetry.h"
 #include "base/document.h"
 #include "base/json.h"
 

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/host/refused.h"
+#include "agent/host/core.h"
 #include "agentrig.h"
 
 enum { RP, NP };

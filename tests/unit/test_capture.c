@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/capture.h"
+#include "agent/events.h"
 #include "agentrig.h"
 
 enum { RP, NP, ROCE = 4791, ECT = 2, CE = 3 };

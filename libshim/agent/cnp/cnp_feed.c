@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ccshim/feed.h is the public interface. Flows are found by device and QPN. */
-#include "agent/cnp/cnp_feed.h"
+#include "agent/cnp/cnp.h"
 
 #include <errno.h>
 
-#include "agent/cnp/deliver.h"
 #include "agent/host/core.h"
-#include "agent/host/users.h"
 
 static uint64_t hash_of(const struct ccs_agent *a, const char *device, uint32_t qpn)
 {

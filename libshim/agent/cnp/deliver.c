@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "agent/cnp/deliver.h"
+#include "agent/cnp/cnp.h"
 
-#include "agent/host/punched.h"
+#include "agent/host/core.h"
 
 void ccs_deliver_cnps(struct ccs_agent_flow *f, uint64_t n)
 {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "agent/cnp/nic_cnps.h"
+#include "agent/cnp/cnp.h"
 
-#include "agent/cnp/deliver.h"
 #include "agent/host/core.h"
-#include "agent/host/punched.h"
 
 static void deliver(void *arg, struct ccs_nic_counter_flow *flow, uint32_t cnps)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "agent/host/closing.h"
+#include "agent/host/core.h"
 
 #include <pthread.h>
 #include <sys/socket.h>

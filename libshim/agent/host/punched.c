@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "agent/host/punched.h"
-
 #include "agent/host/core.h"
-#include "agent/host/shm_map.h"
+
 
 bool ccs_client_may_add(struct ccs_client *c, uint32_t slot, uint32_t path)
 {

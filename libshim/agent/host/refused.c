@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "agent/host/refused.h"
+#include "agent/host/core.h"
 
 #include <sched.h>
 #include <semaphore.h>

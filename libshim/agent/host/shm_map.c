@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "agent/host/shm_map.h"
+#include "agent/host/core.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "agent/net/send.h"
+#include "agent/net/net.h"
 
 #include "agent/host/core.h"
 #include "agent/host/tenants.h"
-#include "agent/net/udp.h"
 
 #define LATE_NS CCS_RENEW_NS
 
