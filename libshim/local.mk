@@ -8,8 +8,6 @@ ccs_core_sources = \
 	libshim/base/cacheline.h \
 	libshim/base/clock.c \
 	libshim/base/clock.h \
-	libshim/base/document.c \
-	libshim/base/document.h \
 	libshim/base/elf.c \
 	libshim/base/elf.h \
 	libshim/base/elf_needed.c \
@@ -75,8 +73,6 @@ ccs_core_sources = \
 	libshim/config/environment.h \
 	libshim/config/filename.c \
 	libshim/config/filename.h \
-	libshim/config/container.c \
-	libshim/config/container.h \
 	libshim/config/job.c \
 	libshim/config/job.h \
 	libshim/config/load.c \
@@ -89,7 +85,6 @@ ccs_core_sources = \
 	libshim/config/options.h \
 	libshim/config/plugin.c \
 	libshim/config/plugin.h \
-	libshim/config/plugin_check.c \
 	libshim/config/request.c \
 	libshim/config/request.h \
 	libshim/config/rules.c \
@@ -103,7 +98,6 @@ ccs_core_sources = \
 	libshim/feedback/hwclock.c \
 	libshim/feedback/hwclock.h \
 	libshim/feedback/ipc.h \
-	libshim/feedback/le.h \
 	libshim/feedback/record.c \
 	libshim/feedback/record.h \
 	libshim/feedback/registrations.c \
@@ -150,8 +144,6 @@ ccs_core_sources = \
 	libshim/observe/stats_fields.h \
 	libshim/observe/trace.c \
 	libshim/observe/trace.h \
-	libshim/observe/trace_row.c \
-	libshim/observe/trace_row.h \
 	libshim/observe/write_guard.c \
 	libshim/observe/write_guard.h
 noinst_LTLIBRARIES += libccs-core.la
@@ -166,10 +158,6 @@ libccs_fabric_la_SOURCES = \
 	libshim/fabric/headroom.h \
 	libshim/fabric/mmu.c \
 	libshim/fabric/mmu.h \
-	libshim/fabric/red.c \
-	libshim/fabric/red.h \
-	libshim/fabric/thresholds.c \
-	libshim/fabric/thresholds.h \
 	libshim/fabric/marking.c \
 	libshim/fabric/marking.h \
 	libshim/fabric/cbd.c \

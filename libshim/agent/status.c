@@ -8,7 +8,6 @@
 #include "agent/host/core.h"
 #include "agent/net/net.h"
 #include "agent/telemetry/telemetry.h"
-#include "base/document.h"
 #include "base/json.h"
 
 /* The text must fit into one packet of the UNIX socket. */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "feedback/le.h"
+#include "feedback/record.h"
 
 static const uint8_t magic[4] = "CCSW";
 
