@@ -5,7 +5,6 @@
 ccs_core_sources = \
 	libshim/base/address.c \
 	libshim/base/address.h \
-	libshim/base/cacheline.h \
 	libshim/base/clock.c \
 	libshim/base/clock.h \
 	libshim/base/elf.c \
@@ -27,8 +26,6 @@ ccs_core_sources = \
 	libshim/base/os.h \
 	libshim/base/pool.c \
 	libshim/base/pool.h \
-	libshim/base/portrate.c \
-	libshim/base/portrate.h \
 	libshim/base/probe.h \
 	libshim/base/suggest.c \
 	libshim/base/suggest.h \
@@ -93,8 +90,6 @@ ccs_core_sources = \
 	libshim/config/rules.h \
 	libshim/feedback/agent_client.c \
 	libshim/feedback/agent_client.h \
-	libshim/feedback/agent_conn.c \
-	libshim/feedback/agent_conn.h \
 	libshim/feedback/hwclock.c \
 	libshim/feedback/hwclock.h \
 	libshim/feedback/ipc.h \
@@ -173,12 +168,9 @@ ccs_agent_sources = \
 	libshim/agent/capture.c \
 	libshim/agent/events.h \
 	libshim/agent/clients.c \
-	libshim/agent/cnp/cnp_feed.c \
+	libshim/agent/cnp/cnp.c \
 	libshim/agent/cnp/cnp.h \
-	libshim/agent/cnp/deliver.c \
-	libshim/agent/cnp/nic_cnps.c \
 	libshim/agent/flows.c \
-	libshim/agent/host/closing.c \
 	libshim/agent/host/core.c \
 	libshim/agent/host/core.h \
 	libshim/agent/host/gids.c \
@@ -194,10 +186,9 @@ ccs_agent_sources = \
 	libshim/agent/host/priv.h \
 	libshim/agent/host/qdisc.c \
 	libshim/agent/host/qdisc.h \
-	libshim/agent/host/refused.c \
+	libshim/agent/host/closing.c \
 	libshim/agent/host/shm_map.c \
 	libshim/agent/host/siphash.h \
-	libshim/agent/host/punched.c \
 	libshim/agent/host/standing.c \
 	libshim/agent/host/standing.h \
 	libshim/agent/host/tenants.c \
@@ -256,7 +247,6 @@ libccshim_la_SOURCES = \
 	libshim/preload/control/qp_feedback.c \
 	libshim/preload/control/qp_feedback.h \
 	libshim/preload/control/qp_telemetry.c \
-	libshim/preload/control/qp_telemetry.h \
 	libshim/preload/control/traffic_class.c \
 	libshim/preload/control/traffic_class.h \
 	libshim/preload/cq/cq.c \

@@ -153,7 +153,7 @@ int ccs_clients_open(struct ccs_agent *a, char *err, size_t len)
 	a->user = calloc(CCS_AGENT_USERS, sizeof(*a->user));
 	for (unsigned i = 0; a->client && i < CCS_AGENT_CLIENTS; i++)
 		a->client[i].source.fd = -1;
-	if (a->client && a->user && !ccs_closing_open(a) && !ccs_refused_open(a) &&
+	if (a->client && a->user && !ccs_closing_open(a) &&
 	    !ccs_index_init(&a->flows.by_peer, BUCKETS, a->salt) &&
 	    !ccs_index_init(&a->flows.by_qp, BUCKETS, a->salt) &&
 	    !ccs_index_init(&a->flows.by_reader, BUCKETS, a->salt) &&
@@ -174,7 +174,6 @@ void ccs_clients_close(struct ccs_agent *a)
 	if (a->closing && a->refused.fd >= 0)
 		ccs_closing_client(a, 0, a->refused.fd, -1);
 	ccs_closing_end(a);
-	ccs_refused_end(a);
 	if (a->listener.source.fd >= 0) {
 		if (has_name(a))
 			unlink(a->config.socket);

@@ -32,4 +32,8 @@ bool ccs_sysfs_speed_is_guess(const char *sysfs, const char *device, unsigned po
 /* A port's rate from its attributes, bit/s; 0 if the rate is such a guess. */
 double ccs_sysfs_rate(const char *sysfs, const char *device, unsigned port, double rate);
 
+/* The data rate in bit/s of a port with these attributes (ibv_port_attr's
+ * active_speed and active_width); 0 if they are unknown codes. */
+double ccs_port_rate(unsigned speed, unsigned width, bool ethernet);
+
 #endif

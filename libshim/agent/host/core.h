@@ -64,21 +64,6 @@ static inline bool ccs_users_may_access(const struct ccs_client *c, const struct
 	       (c->uid != CCS_NO_USER && ccs_users_share_limits(c, d));
 }
 
-/*
- * Clients' connections are closed by threads. close() of a descriptor that a process passed, or
- * left in its socket, can block for hours: a file on a server that the process runs, or a
- * lingering connection. Until it is done, the connection's entry in a->closing is set.
- */
-
-/* 0, or -1: no memory. */
-int ccs_closing_open(struct ccs_agent *a);
-/* Threads may still be closing. */
-void ccs_closing_end(struct ccs_agent *a);
-
-/* Close a client's connection and the descriptor that it passed; -1: none. If the thread cannot be
- * created, they stay open. */
-void ccs_closing_client(struct ccs_agent *a, unsigned entry, int socket, int passed);
-
 /* -- sockets that a service manager opened for the agent: it holds the names and ports -- */
 
 /* The socket of that type that is bound to that address, without IPv4 if it is IPv6; or -1. */
@@ -126,11 +111,11 @@ bool ccs_client_may_add(struct ccs_client *c, uint32_t slot, uint32_t path);
 void ccs_punched_add(struct ccs_agent *a, const struct ccs_client *c);
 
 /*
- * Refused connections are closed at once, unless a process left descriptors in them, whose close
- * can block for hours. Those wait for a thread of their user: it closes one after the other, so a
- * user delays only the connections of that user.
+ * Connections are closed by threads. close() of a descriptor that a process passed, or left in its
+ * socket, can block for hours: a file on a server that the process runs, or a lingering connection.
+ * Refused connections without descriptors are closed at once; the others wait for a thread of their
+ * user, which closes one after the other, so a user delays only connections of that user.
  */
-
 enum {
 	CCS_REFUSED_USERS = 64,          /* that have a thread; further ones share them */
 	/* With one descriptor at least in each: the kernel lets a user have no more descriptors in
@@ -138,9 +123,10 @@ enum {
 	CCS_REFUSED_WAITING = 65536,
 };
 
-struct ccs_refused {
+struct ccs_closing {
 	_Atomic unsigned users;          /* threads, and the agent; the last user frees it */
-	_Atomic unsigned waiting;        /* connections that are not closed yet */
+	_Atomic bool entry[CCS_AGENT_CLIENTS]; /* of a client whose descriptors are not closed yet */
+	_Atomic unsigned waiting;        /* refused connections that are not closed yet */
 	pthread_mutex_t lock;            /* never held while something is closed */
 	struct ccs_refused_of {
 		bool used;               /* by a thread */
@@ -151,14 +137,13 @@ struct ccs_refused {
 };
 
 /* 0, or -1: no memory. */
-int ccs_refused_open(struct ccs_agent *a);
+int ccs_closing_open(struct ccs_agent *a);
 /* Threads may still be closing. */
-void ccs_refused_end(struct ccs_agent *a);
-
-/*
- * Close a refused connection of that user, without waiting for lingering sockets in it. False: too
- * many are being closed.
- */
+void ccs_closing_end(struct ccs_agent *a);
+/* Close a client's connection and the descriptor that it passed; -1: none. If the thread cannot be
+ * created, they stay open. */
+void ccs_closing_client(struct ccs_agent *a, unsigned entry, int socket, int passed);
+/* Close a refused connection of that user. False: too many are being closed. */
 bool ccs_refused_close(struct ccs_agent *a, uid_t uid, int socket);
 
 /* -- validation and mapping of a client's shared region ------------------------------- */

@@ -286,14 +286,7 @@ enum ccs_agent_warning {
 	CCS_AGENT_WARNINGS
 };
 
-/* Client entries whose connection has ended but whose descriptors are not closed yet. The last user
- * frees it. */
-struct ccs_closing {
-	_Atomic unsigned users;
-	_Atomic bool entry[CCS_AGENT_CLIENTS];
-};
-
-struct ccs_refused;
+struct ccs_closing;
 struct ccs_udp;
 struct ccs_capture;
 struct ccs_relayed;
@@ -338,7 +331,6 @@ struct ccs_agent {
 		ino_t ino;
 	} listener;
 	struct {
-		struct ccs_refused *closer;
 		int fd;                  /* a connection for which it has no place, or -1 */
 		uid_t uid;               /* the user of that connection */
 	} refused;
