@@ -202,7 +202,7 @@ static void handle_packet(struct ccs_agent *a, const uint8_t *ip, size_t len, bo
 	if (!len || !parse_packet(ip, len, v6, &ends, &bth) ||
 	    !ccs_agent_owns_address(a, &ends.local))
 		return;
-	a->totals.ce++;
+	a->totals.ce_packets++;
 	if (bth[0] == OPCODE_CNP)
 		a->totals.ce_cnps++;
 	else
