@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/os.h"
+
 int ccs_sysfs_open(const char *sysfs, const char *fmt, ...)
 {
 	char *name = NULL, *file = NULL; /* not on the stack: an application's thread may have little */
@@ -27,15 +29,28 @@ int ccs_sysfs_open(const char *sysfs, const char *fmt, ...)
 	return fd;
 }
 
+/* Read and close. A read of procfs returns at most a page. */
+static size_t read_text(int fd, char *text, size_t len)
+{
+	size_t n = 0;
+	ssize_t more;
+
+	while (fd >= 0 && n < len - 1 && (more = read(fd, text + n, len - 1 - n)) > 0)
+		n += (size_t)more;
+	ccs_close(fd);
+	text[n] = '\0';
+	return n;
+}
+
+size_t ccs_read_file(const char *name, char *text, size_t len)
+{
+	errno = 0;
+	return read_text(open(name, O_RDONLY | O_CLOEXEC), text, len);
+}
+
 bool ccs_sysfs_read_line(int fd, char *line, size_t len)
 {
-	ssize_t n;
-
-	if (fd < 0)
-		return false;
-	n = read(fd, line, len - 1);
-	close(fd);
-	line[n > 0 ? n : 0] = '\0';
+	read_text(fd, line, len);
 	line[strcspn(line, "\n")] = '\0';
 	return *line;
 }
