@@ -118,7 +118,6 @@ struct ccs_agent_config {
 	void *now_arg;
 };
 
-/* The default configuration. */
 struct ccs_agent_config ccs_agent_defaults(void);
 
 /*

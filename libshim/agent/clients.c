@@ -186,7 +186,6 @@ void ccs_clients_close(struct ccs_agent *a)
 	free(a->client);
 }
 
-/* The descriptor of a message, or -1. */
 static int read_passed(struct msghdr *h)
 {
 	const struct cmsghdr *c = CMSG_FIRSTHDR(h);

@@ -18,7 +18,6 @@ void ccs_clients_retry_refused(struct ccs_agent *a);
 
 /* 0 or an errno. */
 int ccs_agent_flow_add(struct ccs_agent *a, struct ccs_client *c, const struct ccs_ipc_add *m);
-/* The client's flow in that slot, or NULL. */
 struct ccs_agent_flow *ccs_agent_flow_find(const struct ccs_agent *a, const struct ccs_client *c,
 					   uint32_t slot);
 void ccs_agent_flow_remove(struct ccs_agent *a, struct ccs_agent_flow *f);

@@ -50,7 +50,6 @@ static void new_line(struct ccs_json *j)
 		fprintf(j->f, "\n%*s", 2 * (int)j->depth, "");
 }
 
-/* The comma, line break and key before a value. */
 static void begin_value(struct ccs_json *j, const char *key)
 {
 	if (!j->depth)

@@ -46,7 +46,6 @@ enum { CCS_DOCUMENT_SCHEMA = 1 };
 /* Write schema, version, host and, in seconds since 1970, time. */
 void ccs_document_head(struct ccs_json *j, double time);
 
-/* The current time for it. */
 double ccs_document_now(void);
 
 #endif

@@ -52,7 +52,6 @@ static void copy_word(const char *text, char *to, size_t len)
 		*to = '_';
 }
 
-/* Copy the first of the variables that is set. */
 static void read_word(const char *const *names, char *to, size_t len)
 {
 	const char *value = NULL;
@@ -62,7 +61,7 @@ static void read_word(const char *const *names, char *to, size_t len)
 	copy_word(value ? value : "", to, len);
 }
 
-/* The same for the first variable that is a number. */
+/* The first of the variables that is a number. */
 static void read_number(const char *const *names, char *to, size_t len)
 {
 	*to = '\0';

@@ -73,7 +73,6 @@ struct ccs_ramp {
 	double reaction_us;         /* from then until the queue stops growing */
 };
 
-/* The queue's greatest length. */
 double ccs_ramp_peak(const struct ccs_ramp *ramp);
 
 /* The largest kmin with which that is at most kmax; below 0 if no kmin is low enough. */

@@ -28,7 +28,6 @@ void ccs_agent_client_detach(struct ccs_slot *slot);
  * not exist yet. The address of a record does not change. */
 const struct ccs_shm_path *ccs_agent_client_path(const _Atomic uint32_t *index);
 
-/* The process exits: end the thread. */
 void ccs_agent_client_finish(void);
 
 /* The connection; feedback/ipc.h has the messages. No call blocks. Connects, and sends the HELLO with

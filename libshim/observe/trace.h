@@ -26,7 +26,6 @@ void ccs_trace_put(uint32_t qp, const struct ccs_cc_ops *ops, const struct ccs_c
 /* The GID of the peer that a queue pair is connected to, as a comment. */
 void ccs_trace_peer(uint32_t qp, const uint8_t gid[16]);
 
-/* Write the remaining events and stop the thread. */
 void ccs_trace_finish(void);
 
 /* Stop tracing in a child after fork(). */

@@ -6,7 +6,6 @@
 
 /* -- writes of CNPs and of a peer's state into clients' shared regions ---------------- */
 
-/* Add n CNPs, from any source, to the flow's slot. */
 void ccs_deliver_cnps(struct ccs_agent_flow *f, uint64_t n);
 /* Write the peer's state to one client, or to all clients with flows towards that peer. */
 void ccs_deliver_peer(const struct ccs_client *c, const struct ccs_peer *p);
@@ -32,9 +31,7 @@ bool ccs_cnp_feed_has_other_peer(const struct ccs_agent *a, const char *device, 
 
 void ccs_nic_cnps_attach(struct ccs_agent *a, struct ccs_agent_flow *f);
 void ccs_nic_cnps_detach(struct ccs_agent *a, struct ccs_agent_flow *f);
-/* Read the NICs' counters and deliver new CNPs. */
 void ccs_nic_cnps_poll(struct ccs_agent *a, uint64_t now_ns);
-/* Update which flows have readable counters. */
 void ccs_nic_cnps_tick(struct ccs_agent *a, uint64_t now_ns);
 
 #endif

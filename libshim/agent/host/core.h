@@ -43,11 +43,8 @@ void ccs_agent_warn(struct ccs_agent *a, enum ccs_agent_warning kind, const char
 
 /* The user's entry, which is valid while the user has a connection. */
 struct ccs_user *ccs_user_of(struct ccs_agent *a, uid_t uid);
-/* Deduct requests from the budget. */
 void ccs_user_charge(const struct ccs_agent *a, struct ccs_user *u, unsigned requests);
-/* Whether the budget is not exhausted. */
 bool ccs_user_has_budget(const struct ccs_agent *a, const struct ccs_user *u);
-/* The user's share of the present turn. */
 struct ccs_share *ccs_user_share(const struct ccs_agent *a, struct ccs_user *u);
 
 /* Root of a container has the user ID of administrators, but is another user. */
@@ -70,7 +67,6 @@ static inline bool ccs_users_may_access(const struct ccs_client *c, const struct
 int ccs_inherited_find(struct ccs_agent *a, int type, const struct sockaddr *at);
 /* Whether a user other than root has a UDP socket with that port, and which. */
 bool ccs_inherited_port_user(sa_family_t family, uint16_t port, unsigned *uid);
-/* Warn if there are some that the agent does not use. */
 void ccs_inherited_check(struct ccs_agent *a);
 
 /*
@@ -98,7 +94,6 @@ static inline struct ccs_shm_path *ccs_client_path(struct ccs_client *c, uint32_
 	return c->punched ? NULL : p;
 }
 
-/* Whether the first page has its contents. */
 static inline bool ccs_client_has_head(struct ccs_client *c)
 {
 	c->punched = c->punched || c->shm->magic != CCS_SHM_MAGIC;

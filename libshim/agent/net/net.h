@@ -21,9 +21,7 @@ struct ccs_peer *ccs_peer_get_flowless(struct ccs_agent *a, const struct ccs_end
 void ccs_peer_set_flowless(struct ccs_agent *a, const struct ccs_peer *p, bool is_flowless);
 /* Whether one more peer for flows of that user is too many. */
 bool ccs_peers_used_up(const struct ccs_agent *a, uid_t uid);
-/* Whether this host requests anything from that agent. */
 bool ccs_peer_wanted(const struct ccs_peer *p, uint64_t now_ns);
-/* Whether that agent has a valid lease for CNPs and telemetry of this host. */
 bool ccs_peer_leased(const struct ccs_peer *p, uint64_t now_ns);
 /* Allocates another record of each region, for inbound data: 1 + its index; 0: all are in use. */
 uint32_t ccs_peer_record(struct ccs_agent *a);
@@ -52,7 +50,6 @@ bool ccs_peer_fresh(struct ccs_peer *p, uint64_t sequence);
 uint64_t ccs_peer_clock(const struct ccs_peer *p, uint64_t now_ns);
 void ccs_peer_update_clock(struct ccs_peer *p, uint64_t clock_ns, uint64_t now_ns);
 
-/* Send the HELLOs that are due at peers.hello_due_ns. */
 void ccs_peers_retry(struct ccs_agent *a, uint64_t now_ns);
 /* Send HELLOs that are due, and evict unused peers. */
 void ccs_peers_tick(struct ccs_agent *a, uint64_t now_ns);
@@ -94,7 +91,6 @@ uint32_t ccs_udp_scope(const struct ccs_address *local);
 
 /* 0, or -1: out of memory. */
 int ccs_hello_limit_open(struct ccs_agent *a);
-/* Whether a HELLO of that host may be answered now. */
 bool ccs_hello_limit_claim(struct ccs_agent *a, const struct ccs_address *remote);
 
 #endif

@@ -144,7 +144,6 @@ void ccs_demand_leave(const struct ccs_agent *a, struct ccs_agent_flow *f)
 		end_scan(a, c, ccs_agent_now(a));
 }
 
-/* Whether the counter, whose value is now `now`, has changed recently. */
 static bool is_active(uint64_t *bytes, uint64_t *changed_ns, uint64_t now, uint64_t now_ns)
 {
 	if (now != *bytes) {

@@ -83,9 +83,7 @@ void ccs_port_lose(struct ccs_agent *a, struct ccs_port *port, int error);
 
 /* Read the capacity again if it may have changed while the port was not measured. */
 void ccs_port_refresh_capacity(const struct ccs_agent *a, struct ccs_port *port);
-/* Warn if the capacity is unknown. */
 void ccs_port_check_capacity(struct ccs_agent *a, const struct ccs_port *port);
-/* Whether data that arrive on that interface can be measured. */
 bool ccs_ports_can_measure(struct ccs_agent *a, uint32_t ifindex);
 
 bool ccs_port_publishes_to(const struct ccs_port *port, const struct ccs_address *receiver);
@@ -102,18 +100,15 @@ void ccs_ports_switch_record(struct ccs_agent *a, uint32_t ifindex);
 
 /* When the next sample is due; UINT64_MAX: no port has subscribers. */
 uint64_t ccs_sampler_due(const struct ccs_agent *a);
-/* Take and report the samples that are due. */
 void ccs_sampler_run(struct ccs_agent *a);
 
 /* -- which peers and which READing flows receive telemetry of which port -------------- */
 
-/* Update a peer's subscriptions from its newest HELLO. */
 void ccs_subscribers_update(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_ends *ends,
 			    const struct ccs_wire_message *message);
 /* Update the subscription of flows here that READ from that peer. False: their data cannot be
  * measured. */
 bool ccs_subscribers_update_inbound(struct ccs_agent *a, struct ccs_peer *p);
-/* Remove one subscription, or all of a peer. */
 void ccs_subscriber_remove(struct ccs_port *port, const struct ccs_peer *p, bool inbound);
 void ccs_subscribers_remove_peer(struct ccs_agent *a, struct ccs_peer *p);
 
@@ -163,7 +158,6 @@ void ccs_echo_convert(struct ccs_path_telemetry *t, struct ccs_record *r, unsign
  * flows on that path. */
 void ccs_echo_publish(struct ccs_agent *a, uint32_t index, const struct ccs_path_telemetry *t,
 		      const struct ccs_tenant_list *rates);
-/* The same for one client. */
 void ccs_echo_publish_to(const struct ccs_agent *a, const struct ccs_client *c, uint32_t index,
 			 const struct ccs_path_telemetry *t, const struct ccs_tenant_list *rates);
 
@@ -171,11 +165,8 @@ void ccs_echo_publish_to(const struct ccs_agent *a, const struct ccs_client *c, 
 
 void ccs_inbound_attach(struct ccs_agent *a, struct ccs_agent_flow *f);
 void ccs_inbound_detach(struct ccs_agent_flow *f);
-/* Whether a flow of this host has that queue pair, connected to that peer. */
 bool ccs_inbound_has(const struct ccs_agent *a, const struct ccs_peer *p, uint32_t local_qpn);
-/* Deliver a CNP to the flows of that queue pair. */
 void ccs_inbound_cnp(struct ccs_agent *a, const struct ccs_peer *p, uint32_t local_qpn);
-/* A scan found that this flow READs. */
 void ccs_inbound_read(struct ccs_agent *a, struct ccs_agent_flow *f);
 /* Subscribe to the records that the peer's inbound.request requests now. */
 void ccs_inbound_update(struct ccs_agent *a, struct ccs_peer *p, uint32_t active_before,
@@ -188,7 +179,6 @@ void ccs_inbound_report(struct ccs_agent *a, const struct ccs_port *port,
 
 /* Register a new flow, which may be the first to request telemetry of its peer. */
 void ccs_demand_join(struct ccs_agent *a, struct ccs_agent_flow *f);
-/* A flow ends. */
 void ccs_demand_leave(const struct ccs_agent *a, struct ccs_agent_flow *f);
 /* The tenant of the client is about to change. */
 void ccs_demand_forget(struct ccs_client *c);
