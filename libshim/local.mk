@@ -5,11 +5,8 @@
 ccs_core_sources = \
 	libshim/base/address.c \
 	libshim/base/address.h \
-	libshim/base/cacheline.h \
 	libshim/base/clock.c \
 	libshim/base/clock.h \
-	libshim/base/document.c \
-	libshim/base/document.h \
 	libshim/base/elf.c \
 	libshim/base/elf.h \
 	libshim/base/elf_needed.c \
@@ -29,8 +26,6 @@ ccs_core_sources = \
 	libshim/base/os.h \
 	libshim/base/pool.c \
 	libshim/base/pool.h \
-	libshim/base/portrate.c \
-	libshim/base/portrate.h \
 	libshim/base/probe.h \
 	libshim/base/suggest.c \
 	libshim/base/suggest.h \
@@ -75,8 +70,6 @@ ccs_core_sources = \
 	libshim/config/environment.h \
 	libshim/config/filename.c \
 	libshim/config/filename.h \
-	libshim/config/container.c \
-	libshim/config/container.h \
 	libshim/config/job.c \
 	libshim/config/job.h \
 	libshim/config/load.c \
@@ -89,7 +82,6 @@ ccs_core_sources = \
 	libshim/config/options.h \
 	libshim/config/plugin.c \
 	libshim/config/plugin.h \
-	libshim/config/plugin_check.c \
 	libshim/config/request.c \
 	libshim/config/request.h \
 	libshim/config/rules.c \
@@ -98,12 +90,9 @@ ccs_core_sources = \
 	libshim/config/rules.h \
 	libshim/feedback/agent_client.c \
 	libshim/feedback/agent_client.h \
-	libshim/feedback/agent_conn.c \
-	libshim/feedback/agent_conn.h \
 	libshim/feedback/hwclock.c \
 	libshim/feedback/hwclock.h \
 	libshim/feedback/ipc.h \
-	libshim/feedback/le.h \
 	libshim/feedback/record.c \
 	libshim/feedback/record.h \
 	libshim/feedback/registrations.c \
@@ -150,8 +139,6 @@ ccs_core_sources = \
 	libshim/observe/stats_fields.h \
 	libshim/observe/trace.c \
 	libshim/observe/trace.h \
-	libshim/observe/trace_row.c \
-	libshim/observe/trace_row.h \
 	libshim/observe/write_guard.c \
 	libshim/observe/write_guard.h
 noinst_LTLIBRARIES += libccs-core.la
@@ -166,10 +153,6 @@ libccs_fabric_la_SOURCES = \
 	libshim/fabric/headroom.h \
 	libshim/fabric/mmu.c \
 	libshim/fabric/mmu.h \
-	libshim/fabric/red.c \
-	libshim/fabric/red.h \
-	libshim/fabric/thresholds.c \
-	libshim/fabric/thresholds.h \
 	libshim/fabric/marking.c \
 	libshim/fabric/marking.h \
 	libshim/fabric/cbd.c \
@@ -183,26 +166,17 @@ libccs_fabric_la_LIBADD = -lm
 ccs_agent_sources = \
 	libshim/agent/agent.h \
 	libshim/agent/capture.c \
-	libshim/agent/capture.h \
+	libshim/agent/events.h \
 	libshim/agent/clients.c \
-	libshim/agent/clients.h \
-	libshim/agent/cnp/cnp_feed.c \
-	libshim/agent/cnp/cnp_feed.h \
-	libshim/agent/cnp/deliver.c \
-	libshim/agent/cnp/deliver.h \
-	libshim/agent/cnp/nic_cnps.c \
-	libshim/agent/cnp/nic_cnps.h \
+	libshim/agent/cnp/cnp.c \
+	libshim/agent/cnp/cnp.h \
 	libshim/agent/flows.c \
-	libshim/agent/flows.h \
-	libshim/agent/host/closing.c \
-	libshim/agent/host/closing.h \
 	libshim/agent/host/core.c \
 	libshim/agent/host/core.h \
 	libshim/agent/host/gids.c \
 	libshim/agent/host/gids.h \
 	libshim/agent/host/hash_index.h \
 	libshim/agent/host/inherited.c \
-	libshim/agent/host/inherited.h \
 	libshim/agent/host/kernel_qps.c \
 	libshim/agent/host/kernel_qps.h \
 	libshim/agent/host/netlink.c \
@@ -212,57 +186,37 @@ ccs_agent_sources = \
 	libshim/agent/host/priv.h \
 	libshim/agent/host/qdisc.c \
 	libshim/agent/host/qdisc.h \
-	libshim/agent/host/refused.c \
-	libshim/agent/host/refused.h \
+	libshim/agent/host/closing.c \
 	libshim/agent/host/shm_map.c \
-	libshim/agent/host/shm_map.h \
 	libshim/agent/host/siphash.h \
-	libshim/agent/host/punched.c \
-	libshim/agent/host/punched.h \
 	libshim/agent/host/standing.c \
 	libshim/agent/host/standing.h \
 	libshim/agent/host/tenants.c \
 	libshim/agent/host/tenants.h \
 	libshim/agent/host/users.c \
-	libshim/agent/host/users.h \
 	libshim/agent/loop.c \
 	libshim/agent/loop.h \
 	libshim/agent/net/hello_limit.c \
-	libshim/agent/net/hello_limit.h \
+	libshim/agent/net/net.h \
 	libshim/agent/net/peers.c \
-	libshim/agent/net/peers.h \
 	libshim/agent/net/send.c \
-	libshim/agent/net/send.h \
 	libshim/agent/net/udp.c \
-	libshim/agent/net/udp.h \
 	libshim/agent/notification_point.c \
-	libshim/agent/notification_point.h \
 	libshim/agent/receive.c \
-	libshim/agent/receive.h \
 	libshim/agent/requests.c \
-	libshim/agent/requests.h \
 	libshim/agent/status.c \
-	libshim/agent/status.h \
 	libshim/agent/telemetry/advise.c \
-	libshim/agent/telemetry/advise.h \
+	libshim/agent/telemetry/telemetry.h \
 	libshim/agent/telemetry/caps.c \
 	libshim/agent/telemetry/caps.h \
 	libshim/agent/telemetry/demand.c \
-	libshim/agent/telemetry/demand.h \
 	libshim/agent/telemetry/echo.c \
-	libshim/agent/telemetry/echo.h \
 	libshim/agent/telemetry/inbound.c \
-	libshim/agent/telemetry/inbound.h \
 	libshim/agent/telemetry/ingress.c \
-	libshim/agent/telemetry/ingress.h \
 	libshim/agent/telemetry/ports.c \
-	libshim/agent/telemetry/ports.h \
 	libshim/agent/telemetry/relay.c \
-	libshim/agent/telemetry/relay.h \
 	libshim/agent/telemetry/sampler.c \
-	libshim/agent/telemetry/sampler.h \
 	libshim/agent/telemetry/subscribers.c \
-	libshim/agent/telemetry/subscribers.h \
 	libshim/agent/tenants.c \
 	libshim/agent/tenants.h \
 	libshim/agent/telemetry/shares.c \
@@ -293,7 +247,6 @@ libccshim_la_SOURCES = \
 	libshim/preload/control/qp_feedback.c \
 	libshim/preload/control/qp_feedback.h \
 	libshim/preload/control/qp_telemetry.c \
-	libshim/preload/control/qp_telemetry.h \
 	libshim/preload/control/traffic_class.c \
 	libshim/preload/control/traffic_class.h \
 	libshim/preload/cq/cq.c \

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/document.h"
 #include "base/json.h"
 #include "bench/ccfabric/shared/error.h"
 #include "bench/ccfabric/shared/output.h"

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/document.h"
 #include "base/json.h"
 #include "bench/sim/core/memory.h"
 #include "published.h"

@@ -42,7 +42,7 @@ struct ccs_agent_auth {
 /* A link's capacity, if the interface's speed is meaningless. */
 struct ccs_agent_capacity {
 	const char *interface;
-	double rate;                     /* bit/s; 0: learn it from the link's traffic */
+	double rate;                     /* bit/s */
 };
 
 /* A port of this switch whose records are sent to receivers. */
@@ -118,7 +118,6 @@ struct ccs_agent_config {
 	void *now_arg;
 };
 
-/* The default configuration. */
 struct ccs_agent_config ccs_agent_defaults(void);
 
 /*

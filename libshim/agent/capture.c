@@ -5,7 +5,7 @@
  * ring per IP version: a packet socket bound to one protocol sees each packet once, where this
  * host receives it, and no outgoing packets.
  */
-#include "agent/capture.h"
+#include "agent/events.h"
 
 #include <errno.h>
 #include <linux/filter.h>
@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "agent/host/core.h"
-#include "agent/notification_point.h"
 
 enum {
 	ROCE_PORT = 4791, BTH_LEN = 12, OPCODE_CNP = 0x81,
@@ -203,7 +202,7 @@ static void handle_packet(struct ccs_agent *a, const uint8_t *ip, size_t len, bo
 	if (!len || !parse_packet(ip, len, v6, &ends, &bth) ||
 	    !ccs_agent_owns_address(a, &ends.local))
 		return;
-	a->totals.ce++;
+	a->totals.ce_packets++;
 	if (bth[0] == OPCODE_CNP)
 		a->totals.ce_cnps++;
 	else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "agent/clients.h"
+#include "agent/events.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,15 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "agent/flows.h"
-#include "agent/host/closing.h"
 #include "agent/host/core.h"
-#include "agent/host/inherited.h"
-#include "agent/host/punched.h"
-#include "agent/host/refused.h"
-#include "agent/host/shm_map.h"
-#include "agent/host/users.h"
-#include "agent/requests.h"
 #include "base/os.h"
 
 enum {
@@ -161,7 +153,7 @@ int ccs_clients_open(struct ccs_agent *a, char *err, size_t len)
 	a->user = calloc(CCS_AGENT_USERS, sizeof(*a->user));
 	for (unsigned i = 0; a->client && i < CCS_AGENT_CLIENTS; i++)
 		a->client[i].source.fd = -1;
-	if (a->client && a->user && !ccs_closing_open(a) && !ccs_refused_open(a) &&
+	if (a->client && a->user && !ccs_closing_open(a) &&
 	    !ccs_index_init(&a->flows.by_peer, BUCKETS, a->salt) &&
 	    !ccs_index_init(&a->flows.by_qp, BUCKETS, a->salt) &&
 	    !ccs_index_init(&a->flows.by_reader, BUCKETS, a->salt) &&
@@ -182,7 +174,6 @@ void ccs_clients_close(struct ccs_agent *a)
 	if (a->closing && a->refused.fd >= 0)
 		ccs_closing_client(a, 0, a->refused.fd, -1);
 	ccs_closing_end(a);
-	ccs_refused_end(a);
 	if (a->listener.source.fd >= 0) {
 		if (has_name(a))
 			unlink(a->config.socket);
@@ -195,7 +186,6 @@ void ccs_clients_close(struct ccs_agent *a)
 	free(a->client);
 }
 
-/* The descriptor of a message, or -1. */
 static int read_passed(struct msghdr *h)
 {
 	const struct cmsghdr *c = CMSG_FIRSTHDR(h);

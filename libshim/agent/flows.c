@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Flows are found by their peer and its QPN. */
-#include "agent/flows.h"
+#include "agent/events.h"
 
 #include <errno.h>
 
-#include "agent/cnp/cnp_feed.h"
-#include "agent/cnp/deliver.h"
-#include "agent/cnp/nic_cnps.h"
+#include "agent/cnp/cnp.h"
 #include "agent/host/core.h"
-#include "agent/host/punched.h"
-#include "agent/host/users.h"
-#include "agent/net/peers.h"
-#include "agent/net/send.h"
-#include "agent/net/udp.h"
+#include "agent/net/net.h"
 #include "agent/telemetry/caps.h"
-#include "agent/telemetry/demand.h"
-#include "agent/telemetry/echo.h"
-#include "agent/telemetry/inbound.h"
+#include "agent/telemetry/telemetry.h"
 
 static uint64_t hash_of_slot(const struct ccs_agent *a, const struct ccs_client *c, uint32_t slot)
 {

@@ -5,15 +5,14 @@
  * table of flows has a fixed size. An entry whose interval is over holds no state except its
  * count of marks, so the oldest entry is replaced and no ageing is needed.
  */
-#include "agent/notification_point.h"
+#include "agent/events.h"
 
 #include <errno.h>
 
-#include "agent/cnp/cnp_feed.h"
+#include "agent/cnp/cnp.h"
 #include "agent/host/core.h"
-#include "agent/net/peers.h"
-#include "agent/net/send.h"
-#include "agent/telemetry/inbound.h"
+#include "agent/net/net.h"
+#include "agent/telemetry/telemetry.h"
 
 enum { SETS = 16384, WAYS = 4 };
 

@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "agent/receive.h"
+#include "agent/events.h"
 
-#include "agent/cnp/deliver.h"
-#include "agent/flows.h"
+#include "agent/cnp/cnp.h"
 #include "agent/host/core.h"
-#include "agent/net/hello_limit.h"
-#include "agent/net/peers.h"
-#include "agent/net/send.h"
-#include "agent/telemetry/advise.h"
-#include "agent/telemetry/echo.h"
-#include "agent/telemetry/ports.h"
-#include "agent/telemetry/relay.h"
-#include "agent/telemetry/subscribers.h"
+#include "agent/net/net.h"
+#include "agent/telemetry/telemetry.h"
 
 enum { CHALLENGE_NS = 1000000000 };
 

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "agent/requests.h"
+#include "agent/events.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/socket.h>
 
-#include "agent/cnp/cnp_feed.h"
-#include "agent/flows.h"
+#include "agent/cnp/cnp.h"
 #include "agent/host/core.h"
-#include "agent/host/shm_map.h"
-#include "agent/status.h"
-#include "agent/telemetry/relay.h"
+#include "agent/telemetry/telemetry.h"
 #include "agent/tenants.h"
 
 /* False if the socket is full: a client must read its replies before it sends more requests. */

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* docs/man/ccshimd.8 explains the members of the JSON object. */
-#include "agent/status.h"
+#include "agent/events.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
-#include "agent/capture.h"
 #include "agent/host/core.h"
-#include "agent/host/users.h"
-#include "agent/net/peers.h"
-#include "agent/net/udp.h"
-#include "agent/telemetry/ports.h"
-#include "base/document.h"
+#include "agent/net/net.h"
+#include "agent/telemetry/telemetry.h"
 #include "base/json.h"
 
 /* The text must fit into one packet of the UNIX socket. */
@@ -31,32 +27,15 @@ static const char *const refusals[CCS_REFUSALS] = {
 	[CCS_REFUSED_LIMIT] = "crowded",
 };
 
-static void put_totals(struct ccs_json *j, const struct ccs_agent *a)
+static void put_totals(struct ccs_json *j, struct ccs_agent *a)
 {
-	const struct ccs_agent_totals *t = &a->totals;
+	struct ccs_agent_totals *t = &a->totals;
 
+	t->messages_dropped = ccs_udp_dropped(a);
 	ccs_json_bool(j, "capturing", a->config.capture);
-	ccs_json_uint(j, "ce_packets", t->ce);
-	ccs_json_uint(j, "ce_dropped", t->ce_dropped);
-	ccs_json_uint(j, "ce_unasked", t->ce_unasked);
-	ccs_json_uint(j, "ce_no_qp", t->ce_no_qp);
-	ccs_json_uint(j, "ce_cnps", t->ce_cnps);
-	ccs_json_uint(j, "cnps_sent", t->cnps_sent);
-	ccs_json_uint(j, "cnps_received", t->cnps_received);
-	ccs_json_uint(j, "cnps_accepted", t->cnps_accepted);
-	ccs_json_uint(j, "cnps_hooked", t->cnps_hooked);
-	ccs_json_uint(j, "cnps_counted", t->cnps_counted);
-	ccs_json_uint(j, "cnps_inbound", t->cnps_inbound);
-	ccs_json_uint(j, "hellos_sent", t->hellos_sent);
-	ccs_json_uint(j, "hellos_received", t->hellos_received);
-	ccs_json_uint(j, "answers_late", t->answers_late);
-	ccs_json_uint(j, "echoes_sent", t->echoes_sent);
-	ccs_json_uint(j, "echoes_received", t->echoes_received);
-	ccs_json_uint(j, "samples", t->samples);
-	ccs_json_uint(j, "samples_late", t->samples_late);
-	ccs_json_uint(j, "send_failed", t->send_failed);
-	ccs_json_uint(j, "messages_dropped", ccs_udp_dropped(a));
-	ccs_json_uint(j, "messages_marked", t->messages_marked);
+#define PUT(name) ccs_json_uint(j, #name, t->name);
+	CCS_AGENT_TOTALS(PUT)
+#undef PUT
 	ccs_json_object(j, "refused");
 	for (unsigned i = 0; i < CCS_REFUSALS; i++)
 		ccs_json_uint(j, refusals[i], t->refused[i]);

@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "agent/telemetry/caps.h"
-#include "agent/telemetry/demand.h"
-#include "agent/telemetry/ports.h"
+#include "agent/telemetry/telemetry.h"
 
 /* The index of the tenant of the client's process, or -1. */
 static int tenant_of(const struct ccs_agent *a, const struct ccs_client *c)

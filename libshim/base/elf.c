@@ -138,7 +138,6 @@ static uint64_t file_offset(const struct ccs_elf *e, uint64_t address)
 	return UINT64_MAX;
 }
 
-/* The value of the nth entry with that tag in the dynamic section. */
 static bool find_dynamic(const struct ccs_elf *e, uint64_t tag, unsigned nth, uint64_t *value)
 {
 	unsigned i = 0;
@@ -168,7 +167,6 @@ const char *ccs_elf_dynamic(const struct ccs_elf *e, uint64_t tag, unsigned nth)
 	return checked_string(e, file_offset(e, strings), offset);
 }
 
-/* Search one symbol table. */
 static const char *find_symbol_in(const struct ccs_elf *e, uint64_t table, uint64_t strings,
 			     const char *prefix, bool defined)
 {

@@ -25,7 +25,6 @@ int ccs_elf_open(struct ccs_elf *e, const char *path);
 int ccs_elf_read(struct ccs_elf *e, const void *at, size_t len);
 void ccs_elf_close(struct ccs_elf *e);
 
-/* True if both are for the same machine. */
 bool ccs_elf_alike(const struct ccs_elf *a, const struct ccs_elf *b);
 
 /* The dynamic linker that it requests; NULL for a static program or a library. */
@@ -37,7 +36,6 @@ const char *ccs_elf_dynamic(const struct ccs_elf *e, uint64_t tag, unsigned nth)
 /* A defined (or else imported) symbol whose name begins with prefix; or NULL. */
 const char *ccs_elf_symbol(const struct ccs_elf *e, const char *prefix, bool defined);
 
-/* True if these characters occur anywhere in the file. */
 bool ccs_elf_holds(const struct ccs_elf *e, const char *text);
 
 #endif

@@ -16,7 +16,6 @@ static unsigned bucket_of(uint64_t value)
 	return shift * SUB + (unsigned)(value >> shift);
 }
 
-/* The middle of a bucket. */
 static uint64_t value_of(unsigned bucket)
 {
 	unsigned shift;

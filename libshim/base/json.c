@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "config.h"
 #include "base/json.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "base/number.h"
 #include "base/text.h"
 
@@ -46,7 +50,6 @@ static void new_line(struct ccs_json *j)
 		fprintf(j->f, "\n%*s", 2 * (int)j->depth, "");
 }
 
-/* The comma, line break and key before a value. */
 static void begin_value(struct ccs_json *j, const char *key)
 {
 	if (!j->depth)
@@ -139,4 +142,21 @@ bool ccs_json_finish(struct ccs_json *j)
 		ccs_json_end(j);
 	putc('\n', j->f);
 	return fflush(j->f) == 0 && !ferror(j->f);
+}
+
+void ccs_document_head(struct ccs_json *j, double time)
+{
+	char host[256] = "";
+
+	gethostname(host, sizeof(host) - 1);
+	host[strcspn(host, ".")] = '\0';
+	ccs_json_uint(j, "schema", CCS_DOCUMENT_SCHEMA);
+	ccs_json_str(j, "version", PACKAGE_VERSION);
+	ccs_json_str(j, "host", host);
+	ccs_json_num(j, "time", time);
+}
+
+double ccs_document_now(void)
+{
+	return (double)(ccs_clock_ns(CLOCK_REALTIME) / 1000) / 1e6;
 }

@@ -37,4 +37,15 @@ void ccs_json_bool(struct ccs_json *j, const char *key, bool v);
 /* End all open objects and arrays, and the line. False if anything could not be written. */
 bool ccs_json_finish(struct ccs_json *j);
 
+/*
+ * The members with which each JSON document begins. docs/schemas/ describes the documents; the
+ * number of a schema changes when a member is removed or gets another meaning, not when one is added.
+ */
+enum { CCS_DOCUMENT_SCHEMA = 1 };
+
+/* Write schema, version, host and, in seconds since 1970, time. */
+void ccs_document_head(struct ccs_json *j, double time);
+
+double ccs_document_now(void);
+
 #endif

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/cacheline.h"
 
 enum {
 	LINE = 64,

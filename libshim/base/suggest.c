@@ -7,43 +7,39 @@
 #include <string.h>
 #include <strings.h>
 
-#define LONGEST 48u /* longer words are not taken for typing errors */
-
-static unsigned min2(unsigned a, unsigned b)
-{
-	return a < b ? a : b;
-}
+enum { ERRORS_MOST = 4 };
 
 static bool is_same_letter(char a, char b)
 {
 	return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
-/* Insertions, deletions, substitutions and swaps of neighbours that make a into b. */
-static unsigned edit_distance(const char *a, size_t alen, const char *b, size_t blen)
+static unsigned min2(unsigned a, unsigned b)
 {
-	unsigned char rows[3][LONGEST + 1];
-	unsigned char *before = rows[0], *last = rows[1], *row = rows[2], *oldest;
+	return a < b ? a : b;
+}
 
-	for (size_t j = 0; j <= blen; j++)
-		last[j] = (unsigned char)j;
-	for (size_t i = 1; i <= alen; i++) {
-		row[0] = (unsigned char)i;
-		for (size_t j = 1; j <= blen; j++) {
-			unsigned d = last[j - 1] + !is_same_letter(a[i - 1], b[j - 1]);
+/* Insertions, deletions, substitutions and swaps of neighbours that make a into b; above `most`:
+ * there are more than that. The time is exponential in `most`. */
+static unsigned edit_distance(const char *a, const char *b, unsigned most)
+{
+	unsigned d = most;
 
-			d = min2(d, min2(last[j], row[j - 1]) + 1u);
-			if (i > 1 && j > 1 && is_same_letter(a[i - 1], b[j - 2]) &&
-			    is_same_letter(a[i - 2], b[j - 1]))
-				d = min2(d, before[j - 2] + 1u);
-			row[j] = (unsigned char)d;
-		}
-		oldest = before;
-		before = last;
-		last = row;
-		row = oldest;
-	}
-	return last[blen];
+	for (; *a && is_same_letter(*a, *b); a++)
+		b++;
+	if (!*a && !*b)
+		return 0;
+	if (!most)
+		return 1;
+	if (*a && *b)
+		d = min2(d, edit_distance(a + 1, b + 1, most - 1));
+	if (*a)
+		d = min2(d, edit_distance(a + 1, b, most - 1));
+	if (*b)
+		d = min2(d, edit_distance(a, b + 1, most - 1));
+	if (*a && *b && is_same_letter(a[0], b[1]) && is_same_letter(a[1], b[0]))
+		d = min2(d, edit_distance(a + 2, b + 2, most - 1));
+	return d + 1;
 }
 
 struct ccs_suggestion ccs_suggest_for(const char *word)
@@ -55,17 +51,18 @@ struct ccs_suggestion ccs_suggest_for(const char *word)
 void ccs_suggest_offer(struct ccs_suggestion *n, const char *name)
 {
 	const size_t wlen = strlen(n->word), nlen = strlen(name);
+	const unsigned most = min2(n->distance - 1, ERRORS_MOST);
 	unsigned d;
 
-	if (wlen > LONGEST || nlen > LONGEST)
+	if (!n->distance)
 		return;
 	/* The beginning of a name means the name, and so does a longer form of it. */
 	if ((wlen >= 2 && strncasecmp(n->word, name, wlen) == 0) ||
 	    (nlen >= 4 && strncasecmp(n->word, name, nlen) == 0))
 		d = nlen != wlen;
 	else
-		d = edit_distance(n->word, wlen, name, nlen);
-	if (d < n->distance && d < nlen) {
+		d = edit_distance(n->word, name, most);
+	if (d <= most && d < nlen) {
 		n->distance = d;
 		n->best = name;
 	}

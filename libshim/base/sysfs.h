@@ -10,6 +10,9 @@
 /* Open a file below class/. The caller closes the descriptor; -1 and errno on failure. */
 int ccs_sysfs_open(const char *sysfs, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Read the beginning of a file as a text. Its length; 0 and errno: it cannot be read, or is empty. */
+size_t ccs_read_file(const char *name, char *text, size_t len);
+
 /* Read the first line and close fd. False: fd is -1, or the file is empty. */
 bool ccs_sysfs_read_line(int fd, char *line, size_t len);
 
@@ -31,5 +34,9 @@ bool ccs_sysfs_speed_is_guess(const char *sysfs, const char *device, unsigned po
 
 /* A port's rate from its attributes, bit/s; 0 if the rate is such a guess. */
 double ccs_sysfs_rate(const char *sysfs, const char *device, unsigned port, double rate);
+
+/* The data rate in bit/s of a port with these attributes (ibv_port_attr's
+ * active_speed and active_width); 0 if they are unknown codes. */
+double ccs_port_rate(unsigned speed, unsigned width, bool ethernet);
 
 #endif

@@ -56,7 +56,6 @@ static bool is_tail(const char *text, enum ccs_unit unit)
 	       (strcasecmp(text, "b") == 0 || strcasecmp(text, "ib") == 0);
 }
 
-/* The scale that a suffix names, or NULL. */
 static const struct scale *find_scale(const char *suffix, enum ccs_unit unit)
 {
 	static const struct scale one = { "", 1, 1 };

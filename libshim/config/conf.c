@@ -55,7 +55,6 @@ static void cut_comment(char *text)
 		}
 }
 
-/* The inside of a text that begins and ends with a quote, or NULL. */
 static char *unquote(char *text)
 {
 	const size_t len = strlen(text);

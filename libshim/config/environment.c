@@ -20,7 +20,6 @@ static bool has_prefix(const char *variable)
 	return strncmp(variable, CCS_ENVIRONMENT_PREFIX, strlen(CCS_ENVIRONMENT_PREFIX)) == 0;
 }
 
-/* The value if the variable has that name; otherwise NULL. */
 static const char *value_of(const char *variable, const char *name, size_t len)
 {
 	return strncmp(variable, name, len) == 0 && variable[len] == '=' ? variable + len + 1 : NULL;

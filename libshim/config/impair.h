@@ -9,7 +9,6 @@
  * peer=ADDRESS[/N] and qp=N restrict the items after them to queue pairs to that peer and to the
  * N-th connection of the process, up to peer=any or qp=any.
  */
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/address.h"

@@ -46,7 +46,6 @@ static void add(struct load *l, const struct ccs_setting *s)
 		l->no_memory = true;
 }
 
-/* True if the same section has set the option already. */
 static bool is_repeated(const struct load *l, const struct ccs_setting *s)
 {
 	for (const struct ccs_setting *t = l->rules->first; t; t = t->next)

@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/number.h"
 #include "base/suggest.h"
+#include "base/sysfs.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "config/conf.h"
@@ -318,16 +319,9 @@ static bool is_in_cgroup(const struct ccs_tenant *t, const char *cgroups)
 static void read_proc(pid_t pid, const char *name, char *text, size_t len)
 {
 	char path[64];
-	size_t n = 0;
-	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%ld/%s", (long)pid, name);
-	f = fopen(path, "re");
-	if (f) {
-		n = fread(text, 1, len - 1, f);
-		fclose(f);
-	}
-	text[n] = '\0';
+	ccs_read_file(path, text, len);
 }
 
 int ccs_tenants_match(const struct ccs_tenants *t, const char *cgroups, const char *app, uid_t uid)

@@ -118,7 +118,6 @@ unsigned ccs_cbd_table_len(const struct ccs_cbd *c)
 	return c->destinations * c->net->switches;
 }
 
-/* Distances of all switches to one of them. */
 static void measure(struct ccs_cbd *c, unsigned to, const bool *failed)
 {
 	unsigned head = 0, tail = 0;

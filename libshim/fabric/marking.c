@@ -71,3 +71,44 @@ double ccs_ramp_largest_kmin(const struct ccs_ramp *ramp)
 	}
 	return good;
 }
+
+double ccs_red_probability(const struct ccs_red *red, double qlen_bytes)
+{
+	if (qlen_bytes <= red->kmin)
+		return 0;
+	if (qlen_bytes > red->kmax)
+		return 1;
+	return red->pmax * (qlen_bytes - red->kmin) / (red->kmax - red->kmin);
+}
+
+bool ccs_red_mark(const struct ccs_red *red, double qlen_bytes, double dice)
+{
+	return dice < ccs_red_probability(red, qlen_bytes);
+}
+
+double ccs_thresholds_rest(const struct ccs_thresholds *t)
+{
+	return t->buffer - t->priorities * t->ports * t->flight;
+}
+
+double ccs_thresholds_pfc_static(const struct ccs_thresholds *t)
+{
+	return ccs_thresholds_rest(t) / (t->priorities * t->ports);
+}
+
+double ccs_thresholds_pfc_dynamic(const struct ccs_thresholds *t, double used)
+{
+	return t->beta * (ccs_thresholds_rest(t) - used) / t->priorities;
+}
+
+double ccs_thresholds_ecn_static(const struct ccs_thresholds *t)
+{
+	return ccs_thresholds_pfc_static(t) / t->ports;
+}
+
+/* n * t = t_PFC(s) and s = per_port * n * t, solved for t. */
+double ccs_thresholds_ecn_dynamic(const struct ccs_thresholds *t, double per_port)
+{
+	return t->beta * ccs_thresholds_rest(t) /
+	       (t->ports * (t->priorities + t->beta * per_port));
+}

@@ -47,7 +47,6 @@ double ccs_mmu_share(const struct ccs_mmu *mmu, const struct ccs_mmu_limits *lim
 enum ccs_mmu_result ccs_mmu_store(struct ccs_mmu *mmu, struct ccs_mmu_account *pg,
 				  struct ccs_mmu_account *queue, uint64_t cells);
 
-/* A stored packet has left. */
 void ccs_mmu_release(struct ccs_mmu *mmu, struct ccs_mmu_account *pg,
 		     struct ccs_mmu_account *queue, uint64_t cells);
 

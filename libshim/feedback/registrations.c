@@ -247,7 +247,6 @@ static enum ccs_feedback_status inbound_status(const struct ccs_registrations *r
 	return CCS_FEEDBACK_OK;
 }
 
-/* Whether the local agent serves the flow. */
 static enum ccs_feedback_status agent_status(const struct ccs_registrations *r, uint32_t slot,
 					     bool early, uint64_t now_ns)
 {
@@ -290,7 +289,6 @@ static void update_slot(const struct ccs_registrations *r, uint32_t slot, uint64
 		     agent != CCS_FEEDBACK_OK ? agent : inbound_status(r, slot, now_ns));
 }
 
-/* Record whether the byte counter changes from one update to the next. */
 static void update_progress(struct ccs_progress *p, const _Atomic uint64_t *bytes, uint64_t now_ns)
 {
 	const uint64_t now = atomic_load_explicit(bytes, memory_order_relaxed);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "feedback/le.h"
+#include "feedback/record.h"
 
 static const uint8_t magic[4] = "CCSW";
 
@@ -77,7 +77,6 @@ static bool code_ports(struct ccs_le *p, const uint8_t *end, struct ccs_wire_rec
 	return m->bits <= 128 && code_records(p, end, m->n, m->record);
 }
 
-/* False: the body is invalid. */
 static bool code_body(struct ccs_le *p, const uint8_t *end, struct ccs_wire_message *m)
 {
 	switch (m->header.type) {

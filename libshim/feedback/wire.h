@@ -21,7 +21,6 @@
  *
  * docs/guide/telemetry.md specifies the layout of the messages, and telemetry.
  */
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -15,6 +15,7 @@
 #include <ccshim/stats.h>
 
 #include "base/os.h"
+#include "base/sysfs.h"
 #include "config/environment.h"
 
 enum { STAT_MAX = 1024, SWEEP_MAX = 16384, FIELD_START = 22, FIELD_STACK = 28, UNFINISHED_S = 60 };
@@ -32,20 +33,11 @@ static uint64_t parse_field(const char *line, unsigned n)
 int ccs_stats_identify(pid_t pid, struct ccs_stats_identity *id)
 {
 	char name[64], line[STAT_MAX];
-	ssize_t n;
-	int fd, error;
 
 	*id = (struct ccs_stats_identity){ 0 };
 	snprintf(name, sizeof(name), "/proc/%ld/stat", (long)pid);
-	fd = open(name, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno;
-	n = read(fd, line, sizeof(line) - 1);
-	error = n < 0 ? errno : 0;
-	close(fd);
-	if (error)
-		return error == ESRCH ? ENOENT : error;
-	line[n] = '\0';
+	if (!ccs_read_file(name, line, sizeof(line)) && errno)
+		return errno == ESRCH ? ENOENT : errno;
 	id->start_ticks = parse_field(line, FIELD_START);
 	id->exec_mark = parse_field(line, FIELD_STACK);
 	return 0;

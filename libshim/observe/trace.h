@@ -11,6 +11,7 @@
  * under any lock.
  */
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "cc/event.h"
 
@@ -25,10 +26,17 @@ void ccs_trace_put(uint32_t qp, const struct ccs_cc_ops *ops, const struct ccs_c
 /* The GID of the peer that a queue pair is connected to, as a comment. */
 void ccs_trace_peer(uint32_t qp, const uint8_t gid[16]);
 
-/* Write the remaining events and stop the thread. */
 void ccs_trace_finish(void);
 
 /* Stop tracing in a child after fork(). */
 void ccs_trace_forget(void);
+
+#define CCS_TRACE_HEADER "t_us,event,qp,rtt_us,bytes,ack_seq,snd_nxt,inflight,path,flows," \
+			 "hops,covers_us,advised_bps,nic_wait_us,set,rate_bps,window_bytes,clock_us,pid\n"
+#define CCS_TRACE_ROW_MAX 1024 /* no line is longer */
+
+/* Write a line with its newline, in a thread with the numeric locale "C". Returns its length. */
+size_t ccs_trace_row(char *row, pid_t pid, uint32_t qp, const struct ccs_cc_ops *ops,
+		     const struct ccs_cc_event *event);
 
 #endif

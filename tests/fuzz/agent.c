@@ -8,13 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/flows.h"
+#include "agent/events.h"
 #include "agent/host/core.h"
 #include "agent/loop.h"
-#include "agent/net/peers.h"
-#include "agent/net/udp.h"
-#include "agent/notification_point.h"
-#include "agent/telemetry/ports.h"
+#include "agent/net/net.h"
+#include "agent/telemetry/telemetry.h"
 #include "input.h"
 #include "sockets.h"
 

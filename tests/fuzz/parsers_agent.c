@@ -11,18 +11,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "agent/flows.h"
+#include "agent/events.h"
 #include "agent/host/core.h"
-#include "agent/host/users.h"
-#include "agent/net/hello_limit.h"
-#include "agent/net/peers.h"
-#include "agent/net/udp.h"
-#include "agent/notification_point.h"
-#include "agent/receive.h"
-#include "agent/requests.h"
-#include "agent/telemetry/ports.h"
-#include "agent/telemetry/relay.h"
-#include "agent/telemetry/subscribers.h"
+#include "agent/net/net.h"
+#include "agent/telemetry/telemetry.h"
 #include "input.h"
 
 enum { CLIENTS = 3, HOSTS = 3, STEPS = 64, CLIENT_SLOTS = 70 };

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "agent/host/closing.h"
+#include "agent/host/core.h"
 
 #ifndef SO_PEERPIDFD /* in the headers since Linux 6.5 */
 #define SO_PEERPIDFD 77

@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "feedback/agent_conn.h"
+#include "feedback/agent_client.h"
 #include "feedback/shm.h"
 
 enum { COMPARE_MS = 20 };

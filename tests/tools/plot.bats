@@ -312,6 +312,12 @@ is_trace_event_format() {
 		4194311 5 one_two rank 3 on n2
 		4194311 5 QP 5 to 10.0.0.2
 	END
+	cp b.csv c.csv
+	sed 's/host n1/host n3/; /^0,start/{p;s/,5,/,6,/}' a.csv > d.csv # with two queue pairs
+	run2 $ccshim plot --output c.json a.csv c.csv d.csv
+	[ "$status" -eq 0 ] && [ -z "$output$errors" ]
+	[ "$(events c.json '"M"' | jq -r '"\(.pid) \(.tid)"' | sort -u | paste -sd ';')" = "4194311 5;7 5;8388615 5;8388615 6" ]
+	rm c.csv d.csv c.json
 	# Values that stay are not repeated, an infinite rate is none.
 	events a.json '"C"' | jq -r 'select(.pid == 7) | "\(.ts) \(.name[17:]) \(.args | to_entries[] | "\(.value) \(.key)")"' |
 		sort > values
@@ -351,6 +357,12 @@ is_trace_event_format() {
 	failed
 	said "many.json: "
 	cmp many.json before.json
+	ln -s /dev/full full.json
+	run2 $ccshim plot --output full.json a.csv
+	failed
+	said "full.json: No space left"
+	[ "$(readlink full.json)" = /dev/full ]
+	rm full.json
 	only a.csv a.json b.csv before.json cut.csv empty.csv many.csv many.json names stderr values
 	run2 $ccshim plot --output no/such.json a.csv
 	failed

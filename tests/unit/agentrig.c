@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "agentrig.h"
 
-#include "agent/net/udp.h"
-#include "agent/notification_point.h"
+#include "agent/events.h"
+#include "agent/net/net.h"
 
 #include <errno.h>
 #include <fcntl.h>

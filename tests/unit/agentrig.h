@@ -10,7 +10,6 @@
 
 #include "agent/host/core.h"
 #include "agent/host/priv.h"
-#include "agent/host/users.h"
 #include "agent/loop.h"
 
 enum { RIG_HOSTS = 2 };

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/telemetry/ports.h"
+#include "agent/telemetry/telemetry.h"
 #include "agentrig.h"
 
 enum { RP, NP };

@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/host/refused.h"
-#include "agent/status.h"
+#include "agent/events.h"
+#include "agent/host/core.h"
 #include "agentrig.h"
 #include "seed.h"
 

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/host/refused.h"
+#include "agent/host/core.h"
 #include "agentrig.h"
 
 enum { RP, NP };
@@ -183,7 +183,7 @@ static void fill(struct rig *r, unsigned from, unsigned to, bool with)
 
 static unsigned waiting(const struct rig *r)
 {
-	return atomic_load(&r->agent[RP]->refused.closer->waiting);
+	return atomic_load(&r->agent[RP]->closing->waiting);
 }
 
 /* Descriptors that a refused process has sent are closed with its connection. */
@@ -241,7 +241,7 @@ static void lingering_refused_connections_keep_no_other_user_out(void **state)
 /* A thread of that user's closes a file for hours, or no longer. */
 static void set_busy(struct rig *r, uid_t uid, bool busy)
 {
-	struct ccs_refused_of *of = &r->agent[RP]->refused.closer->of[0];
+	struct ccs_refused_of *of = &r->agent[RP]->closing->of[0];
 
 	of->uid = uid;
 	of->used = busy;
@@ -356,7 +356,7 @@ static void refused_connections_that_are_being_closed_are_limited(void **state)
 	struct rig *r = *state;
 	int conn[3];
 
-	atomic_store(&r->agent[RP]->refused.closer->waiting, CCS_REFUSED_WAITING);
+	atomic_store(&r->agent[RP]->closing->waiting, CCS_REFUSED_WAITING);
 	fill(r, 0, CCS_AGENT_CLIENTS, true);
 	conn[0] = dial_with_descriptor(r);
 	for (unsigned i = 1; i < 3; i++)
@@ -364,7 +364,7 @@ static void refused_connections_that_are_being_closed_are_limited(void **state)
 	rig_settle(r);
 	assert_true(r->agent[RP]->refused.fd >= 0);
 	assert_false(r->agent[RP]->listener.active);
-	atomic_store(&r->agent[RP]->refused.closer->waiting, 0);
+	atomic_store(&r->agent[RP]->closing->waiting, 0);
 	fill(r, 0, CCS_AGENT_CLIENTS, false);
 	rig_settle(r);
 	assert_int_equal(r->agent[RP]->refused.fd, -1);

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/status.h"
+#include "agent/events.h"
 #include "agentrig.h"
 #include "ccshim/feed.h"
 #include "tree.h"

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/telemetry/ports.h"
+#include "agent/telemetry/telemetry.h"
 #include "agentrig.h"
 #include "feedback/registrations.h"
 #include "tree.h"

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/net/peers.h"
+#include "agent/net/net.h"
 #include "agentrig.h"
 
 enum { RP, NP };

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "agent/host/siphash.h"
-#include "agent/net/hello_limit.h"
+#include "agent/net/net.h"
 #include "agentrig.h"
 #include "seed.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Telemetry between agents: a receiver's report of its port, and the rates that it advises. */
-#include "agent/telemetry/ports.h"
+#include "agent/telemetry/telemetry.h"
 #include "telemetry.h"
 
 static void empty_file(const struct bench *b, const char *name)

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/status.h"
+#include "agent/events.h"
 #include "agent/telemetry/shares.h"
 #include "agentrig.h"
 

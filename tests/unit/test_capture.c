@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/capture.h"
+#include "agent/events.h"
 #include "agentrig.h"
 
 enum { RP, NP, ROCE = 4791, ECT = 2, CE = 3 };
@@ -101,15 +101,15 @@ static void a_packet_s_mark_becomes_a_cnp(void **state)
 
 	send_v4(r, NP, ROCE, 46 << 2 | CE, NULL, sizeof(write_to_201));
 	rig_settle(r);
-	assert_int_equal(r->agent[NP]->totals.ce, 1);
+	assert_int_equal(r->agent[NP]->totals.ce_packets, 1);
 	assert_int_equal(rig_cnps(&c, 0), 1);
 	r->now_ns += 60000;
 	send_v4(r, NP, ROCE, CE, nops, sizeof(write_to_201));
 	rig_settle(r);
-	assert_int_equal(r->agent[NP]->totals.ce, 2);
+	assert_int_equal(r->agent[NP]->totals.ce_packets, 2);
 	assert_int_equal(rig_cnps(&c, 0), 2);
 	/* It does not count packets to the other host. */
-	assert_int_equal(r->agent[RP]->totals.ce, 0);
+	assert_int_equal(r->agent[RP]->totals.ce_packets, 0);
 	rig_hang_up(&c);
 }
 
@@ -123,10 +123,10 @@ static void what_is_no_mark(void **state)
 	send_v4(r, NP, ROCE + 1, CE, NULL, sizeof(write_to_201));
 	send_v4(r, NP, ROCE, CE, NULL, 11); /* no whole BTH */
 	rig_settle(r);
-	assert_int_equal(r->agent[NP]->totals.ce, 0);
+	assert_int_equal(r->agent[NP]->totals.ce_packets, 0);
 	send_v4(r, NP, ROCE, CE, NULL, 12);
 	rig_settle(r);
-	assert_int_equal(r->agent[NP]->totals.ce, 1);
+	assert_int_equal(r->agent[NP]->totals.ce_packets, 1);
 	assert_int_equal(r->agent[NP]->totals.ce_unasked, 1);
 }
 
@@ -151,7 +151,7 @@ static void marks_by_ipv6(void **state)
 					(struct sockaddr *)&in6, sizeof(in6)), 24);
 	}
 	rig_settle(r);
-	assert_int_equal(r->agent[NP]->totals.ce, 1);
+	assert_int_equal(r->agent[NP]->totals.ce_packets, 1);
 	close(fd);
 }
 
@@ -168,8 +168,8 @@ static void a_burst_beyond_the_ring(void **state)
 	rig_settle(r);
 	ccs_capture_count(r->agent[NP]);
 	t = &r->agent[NP]->totals;
-	assert_int_equal(t->ce + t->ce_dropped, BURST);
-	assert_true(t->ce >= 60000); /* 0.6 s at 100000 a second */
+	assert_int_equal(t->ce_packets + t->ce_dropped, BURST);
+	assert_true(t->ce_packets >= 60000); /* 0.6 s at 100000 a second */
 	assert_true(t->ce_dropped > 0);
 	assert_non_null(strstr(r->said, "CE-marked packets arrive faster"));
 }

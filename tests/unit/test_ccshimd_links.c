@@ -15,7 +15,7 @@
 #include <linux/rtnetlink.h>
 
 #include "agent/host/qdisc.h"
-#include "agent/telemetry/ingress.h"
+#include "agent/telemetry/telemetry.h"
 #include "base/sysfs.h"
 #include "seed.h"
 #include "tree.h"

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "cc/dcqcn_np.h"
-#include "fabric/red.h"
+#include "fabric/marking.h"
 #include "seed.h"
 
 /* DCQCN Fig. 14 */

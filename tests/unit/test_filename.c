@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "config/filename.h"
-#include "config/container.h"
 #include "config/job.h"
 #include "seed.h"
 

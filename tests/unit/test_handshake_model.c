@@ -19,16 +19,11 @@
 #include <unistd.h>
 #include "test.h"
 
-#include "agent/flows.h"
+#include "agent/events.h"
 #include "agent/host/core.h"
 #include "agent/host/siphash.h"
-#include "agent/net/peers.h"
-#include "agent/net/send.h"
-#include "agent/net/udp.h"
-#include "agent/receive.h"
-#include "agent/telemetry/ports.h"
-#include "agent/telemetry/relay.h"
-#include "agent/telemetry/subscribers.h"
+#include "agent/net/net.h"
+#include "agent/telemetry/telemetry.h"
 
 enum { RP, NP, HOSTS, POOL = 24, QPN = 7, VISITED = 1 << 23,
        MESSAGE = CCS_WIRE_HEADER + 48 + CCS_WIRE_TAG };

@@ -305,7 +305,7 @@ static void an_update_is_late_once(void **state)
 	assert_true(ccs_reg_update_late(&x->book, due, due + 3 * S));
 }
 
-static void whoever_does_not_answer_is_not_there(void **state)
+static void a_peer_that_does_not_answer_is_missing(void **state)
 {
 	struct fixture *x = *state;
 	struct ccs_slot *s = take(x, 5);
@@ -507,7 +507,7 @@ int main(void)
 		with_book(telemetry_of_reads_has_to_come_while_it_reads),
 		with_book(each_verdict_has_its_cause),
 		with_book(an_update_is_late_once),
-		with_book(whoever_does_not_answer_is_not_there),
+		with_book(a_peer_that_does_not_answer_is_missing),
 		with_book(what_is_refused_is_tried_again),
 		with_book(malformed_replies_are_refused),
 		with_book(a_flow_may_leave_at_any_time),

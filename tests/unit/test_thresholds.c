@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "fabric/thresholds.h"
+#include "fabric/marking.h"
 #include "seed.h"
 
 /* KB, as the paper has them */

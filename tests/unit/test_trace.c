@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "observe/trace.h"
-#include "observe/trace_row.h"
 
 enum { WRITERS = 4, EACH = 20000 };
 

@@ -105,7 +105,7 @@ FILE *new_file_open(struct new_file *f, const char *name, mode_t mode)
 	umask(mask);
 	f->name = name;
 	*f->part = '\0';
-	if (lstat(name, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
+	if (stat(name, &st) == 0 && !S_ISREG(st.st_mode)) /* also by a symbolic link, such as to /dev/full */
 		return f->file = fopen(name, "we");
 	if ((size_t)snprintf(f->part, sizeof(f->part), "%s.XXXXXX", name) >= sizeof(f->part)) {
 		errno = ENAMETOOLONG;

@@ -6,11 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/document.h"
 #include "base/json.h"
+#include "bench/ccbench/scenario/scenario.h"
 #include "report.h"
 #include "rows.h"
-#include "bench/ccbench/scenario/scenario.h"
 #include "tools/common/json_read.h"
 
 static void write_spread(struct ccs_json *j, const char *key, const struct spread *s)

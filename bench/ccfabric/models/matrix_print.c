@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/document.h"
 #include "base/json.h"
 #include "matrix.h"
 #include "tools/common/human.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "agent/host/inherited.h"
+#include "agent/host/core.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#include "agent/host/core.h"
 
 union name {
 	struct sockaddr sa;

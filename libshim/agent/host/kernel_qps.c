@@ -175,7 +175,6 @@ static int find_at_port(struct ccs_kernel_qps *q, uint32_t index, uint32_t port,
 	return err ? err : qp.state >= FIRST_RECEIVING && qp.state <= LAST_RECEIVING ? 0 : ENOENT;
 }
 
-/* Among the devices of the list. */
 static int find_receiving(struct ccs_kernel_qps *q, uint32_t qpn, char device[64])
 {
 	int result = ENOENT;
@@ -204,7 +203,6 @@ int ccs_kernel_qps_check(void *arg, uint32_t qpn, char device[64])
 	return err ? err : find_receiving(arg, qpn, device);
 }
 
-/* An entry of the summary has a name and a number. */
 static void add_entry(const struct ccs_netlink_attr *entry, uint64_t *n)
 {
 	struct ccs_netlink_attrs attrs = ccs_netlink_nested(entry);
@@ -221,7 +219,6 @@ static void add_entry(const struct ccs_netlink_attr *entry, uint64_t *n)
 	*n += is_qp ? value : 0;
 }
 
-/* A reply about a device. */
 static void handle_summary(void *arg, const struct nlmsghdr *h)
 {
 	struct ccs_netlink_attrs attrs = ccs_netlink_attrs(h, 0), entries;

@@ -49,7 +49,6 @@ struct ccs_netlink_attr {
 
 /* The attributes of a message, after a header of that length; empty if it is shorter. */
 struct ccs_netlink_attrs ccs_netlink_attrs(const struct nlmsghdr *h, size_t header);
-/* The attributes nested in an attribute. */
 struct ccs_netlink_attrs ccs_netlink_nested(const struct ccs_netlink_attr *a);
 bool ccs_netlink_next(struct ccs_netlink_attrs *in, struct ccs_netlink_attr *a);
 /* Copy the attribute, which may be unaligned, to an object of that size. An attribute that is too

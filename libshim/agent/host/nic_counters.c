@@ -26,11 +26,6 @@ struct counter {
 	uint64_t last;
 };
 
-struct share {
-	struct ccs_nic_counter_flow *flow;
-	double weight;
-};
-
 struct ccs_nic_counter_port {
 	struct ccs_nic_counter_port *next;
 	char device[DEVICE_LEN];
@@ -38,8 +33,8 @@ struct ccs_nic_counter_port {
 	struct counter file[FILES];      /* fd is -1 without the counter */
 	uint64_t retry_ns;               /* if not open: next attempt */
 	double phase;                    /* 0 to 1; see share_out */
-	unsigned flows, max_flows;
-	struct share *share;
+	struct ccs_nic_counter_flow *first, **end; /* its flows; where the next one is linked */
+	unsigned flows;
 };
 
 static bool is_open(const struct ccs_nic_counter_port *p)
@@ -120,7 +115,6 @@ static void drop_port(struct ccs_nic_counters *c, struct ccs_nic_counter_port *p
 		at = &(*at)->next;
 	*at = p->next;
 	close_port(p);
-	free(p->share);
 	free(p);
 }
 
@@ -137,6 +131,7 @@ static int new_port(struct ccs_nic_counters *c, const char *device, uint32_t num
 		return ENOMEM;
 	strcpy(p->device, device);
 	p->number = number;
+	p->end = &p->first;
 	for (unsigned i = 0; i < FILES; i++)
 		p->file[i].fd = -1;
 	p->next = c->ports;
@@ -144,40 +139,22 @@ static int new_port(struct ccs_nic_counters *c, const char *device, uint32_t num
 	return 0;
 }
 
-static bool reserve_share(struct ccs_nic_counter_port *p)
-{
-	const unsigned max = p->max_flows ? 2 * p->max_flows : 16;
-	struct share *more;
-
-	if (p->flows < p->max_flows)
-		return true;
-	more = reallocarray(p->share, max, sizeof(*more));
-	if (more) {
-		p->share = more;
-		p->max_flows = max;
-	}
-	return more;
-}
-
 int ccs_nic_counters_join(struct ccs_nic_counters *c, const char *device, uint32_t number,
 		      struct ccs_nic_counter_flow *flow, const _Atomic uint64_t *rate)
 {
 	struct ccs_nic_counter_port *p = find_port(c, device, number);
-	int err = p ? 0 : new_port(c, device, number, &p);
+	const int err = p ? 0 : new_port(c, device, number, &p);
 
 	if (err)
 		return err;
-	if (!p->flows && !open_port(c, p))
-		err = ENOENT;
-	else if (!reserve_share(p))
-		err = ENOMEM;
-	if (err) {
-		if (!p->flows)
-			drop_port(c, p);
-		return err;
+	if (!p->flows && !open_port(c, p)) {
+		drop_port(c, p);
+		return ENOENT;
 	}
-	*flow = (struct ccs_nic_counter_flow){ .port = p, .index = p->flows, .rate = rate };
-	p->share[p->flows++].flow = flow;
+	*flow = (struct ccs_nic_counter_flow){ .port = p, .at = p->end, .rate = rate };
+	*p->end = flow;
+	p->end = &flow->next;
+	p->flows++;
 	return 0;
 }
 
@@ -187,10 +164,13 @@ void ccs_nic_counters_leave(struct ccs_nic_counters *c, struct ccs_nic_counter_f
 
 	if (!p)
 		return;
-	p->share[flow->index] = p->share[--p->flows];
-	p->share[flow->index].flow->index = flow->index;
+	*flow->at = flow->next;
+	if (flow->next)
+		flow->next->at = flow->at;
+	else
+		p->end = flow->at;
 	*flow = (struct ccs_nic_counter_flow){ 0 };
-	if (!p->flows)
+	if (!--p->flows)
 		drop_port(c, p);
 }
 
@@ -203,8 +183,8 @@ void ccs_nic_counters_each(const struct ccs_nic_counters *c,
 		       void (*each)(void *arg, struct ccs_nic_counter_flow *flow), void *arg)
 {
 	for (const struct ccs_nic_counter_port *p = c->ports; p; p = p->next)
-		for (unsigned i = 0; i < p->flows; i++)
-			each(arg, p->share[i].flow);
+		for (struct ccs_nic_counter_flow *f = p->first; f; f = f->next)
+			each(arg, f);
 }
 
 /* Read all rates and return their sum; equal weights if no flow sends. */
@@ -212,13 +192,12 @@ static double read_weights(struct ccs_nic_counter_port *p)
 {
 	double sum = 0;
 
-	for (unsigned i = 0; i < p->flows; i++) {
-		p->share[i].weight = (double)atomic_load_explicit(p->share[i].flow->rate,
-								  memory_order_relaxed);
-		sum += p->share[i].weight;
+	for (struct ccs_nic_counter_flow *f = p->first; f; f = f->next) {
+		f->weight = (double)atomic_load_explicit(f->rate, memory_order_relaxed);
+		sum += f->weight;
 	}
-	for (unsigned i = 0; sum == 0 && i < p->flows; i++)
-		p->share[i].weight = 1;
+	for (struct ccs_nic_counter_flow *f = p->first; sum == 0 && f; f = f->next)
+		f->weight = 1;
 	return sum > 0 ? sum : p->flows;
 }
 
@@ -234,13 +213,13 @@ static void share_out(struct ccs_nic_counter_port *p, uint32_t n,
 	double weight = 0;
 	uint32_t given = 0, upto;
 
-	for (unsigned i = 0; i < p->flows && given < n; i++) {
-		weight += p->share[i].weight;
+	for (struct ccs_nic_counter_flow *f = p->first; f && given < n; f = f->next) {
+		weight += f->weight;
 		upto = (uint32_t)fmin(fmax(ceil(events_per_weight * weight - p->phase), given), n);
-		if (i == p->flows - 1)
+		if (!f->next)
 			upto = n; /* rounding must not lose events */
 		if (upto > given)
-			deliver(arg, p->share[i].flow, upto - given);
+			deliver(arg, f, upto - given);
 		given = upto;
 	}
 	p->phase = fmod(p->phase + GOLDEN, 1);

@@ -20,8 +20,9 @@
 /* A flow's state, in the caller's memory; all zero while it has not joined. */
 struct ccs_nic_counter_flow {
 	struct ccs_nic_counter_port *port;
-	unsigned index;                  /* in the port's list */
+	struct ccs_nic_counter_flow *next, **at; /* of the port's list; the pointer to this flow */
 	const _Atomic uint64_t *rate;    /* bit/s in force; 0: no share */
+	double weight;                   /* the rate at the last poll */
 };
 
 struct ccs_nic_counters {
@@ -31,7 +32,7 @@ struct ccs_nic_counters {
 
 /*
  * Add a flow on that port of a device. 0; ENOENT: it has no such counters; EINVAL: not a valid
- * device name; ENOMEM. rate is read at each poll until the flow leaves.
+ * device name; ENOMEM. rate is read at each poll until the flow leaves. *flow must not move.
  */
 int ccs_nic_counters_join(struct ccs_nic_counters *c, const char *device, uint32_t port,
 		      struct ccs_nic_counter_flow *flow, const _Atomic uint64_t *rate);

@@ -259,19 +259,21 @@ enum ccs_refusal {
 	CCS_REFUSALS
 };
 
+/* Counts in the status, in its order: CE-marked packets seen; dropped before; from senders without a
+ * lease, or without data; for a QP that no flow of their sender has; that were CNPs themselves. CNPs,
+ * among them those fed by clients, counted by NICs, and for data that flows here READ. Answers that
+ * came after a further HELLO, and counted; ECHO, ADVICE and RECORDS; samples of links, and those
+ * discarded because their time is uncertain; messages. */
+#define CCS_AGENT_TOTALS(X) \
+	X(ce_packets) X(ce_dropped) X(ce_unasked) X(ce_no_qp) X(ce_cnps) \
+	X(cnps_sent) X(cnps_received) X(cnps_accepted) X(cnps_hooked) X(cnps_counted) X(cnps_inbound) \
+	X(hellos_sent) X(hellos_received) X(answers_late) X(echoes_sent) X(echoes_received) \
+	X(samples) X(samples_late) X(send_failed) X(messages_dropped) X(messages_marked)
+
 struct ccs_agent_totals {
-	uint64_t ce, ce_dropped;         /* CE-marked packets seen, and dropped before */
-	uint64_t ce_unasked;             /* from senders without a lease, or without data */
-	uint64_t ce_no_qp;               /* for a QP that no flow of their sender has */
-	uint64_t ce_cnps;                /* that were CNPs themselves */
-	uint64_t cnps_sent, cnps_received, cnps_accepted;
-	uint64_t cnps_hooked, cnps_counted; /* fed by clients, counted by NICs */
-	uint64_t cnps_inbound;           /* for flows of this host, for data that they READ */
-	uint64_t hellos_sent, hellos_received;
-	uint64_t answers_late;           /* that came after a further HELLO, and counted */
-	uint64_t echoes_sent, echoes_received; /* ECHO, ADVICE and RECORDS */
-	uint64_t samples, samples_late;  /* of links; discarded because their time is uncertain */
-	uint64_t send_failed, messages_marked;
+#define CCS_AGENT_TOTAL(name) uint64_t name;
+	CCS_AGENT_TOTALS(CCS_AGENT_TOTAL)
+#undef CCS_AGENT_TOTAL
 	uint64_t refused[CCS_REFUSALS];
 };
 
@@ -286,14 +288,7 @@ enum ccs_agent_warning {
 	CCS_AGENT_WARNINGS
 };
 
-/* Client entries whose connection has ended but whose descriptors are not closed yet. The last user
- * frees it. */
-struct ccs_closing {
-	_Atomic unsigned users;
-	_Atomic bool entry[CCS_AGENT_CLIENTS];
-};
-
-struct ccs_refused;
+struct ccs_closing;
 struct ccs_udp;
 struct ccs_capture;
 struct ccs_relayed;
@@ -338,7 +333,6 @@ struct ccs_agent {
 		ino_t ino;
 	} listener;
 	struct {
-		struct ccs_refused *closer;
 		int fd;                  /* a connection for which it has no place, or -1 */
 		uid_t uid;               /* the user of that connection */
 	} refused;

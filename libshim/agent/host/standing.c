@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/sysfs.h"
+
 #ifndef SO_PEERPIDFD /* in the kernel's headers since Linux 6.5 */
 #define SO_PEERPIDFD 77
 #endif
@@ -42,38 +44,21 @@ bool ccs_process_read(pid_t pid, struct ccs_process *p)
 	return found == 3;
 }
 
-/* Returns the length; 0: the file cannot be read. */
-static size_t read_map(const char *pid, char map[4096])
-{
-	char name[64];
-	size_t n = 0;
-	FILE *f;
-
-	snprintf(name, sizeof(name), "/proc/%s/uid_map", pid);
-	f = fopen(name, "re");
-	if (f) {
-		n = fread(map, 1, 4096, f);
-		fclose(f);
-	}
-	return n;
-}
-
 /*
  * The agent's user may not inspect the namespaces of other users' processes, but may read their
  * maps of user IDs. A child namespace has another map, unless root made it with all IDs unchanged.
  */
 static bool is_in_user_ns(pid_t pid)
 {
-	char number[24], link[64], map[4096], own_map[4096];
+	char name[64], map[4096], own_map[4096];
 	struct stat st, own;
-	size_t n;
 
-	snprintf(number, sizeof(number), "%ld", (long)pid);
-	snprintf(link, sizeof(link), "/proc/%s/ns/user", number);
-	if (stat(link, &st) == 0 && stat("/proc/self/ns/user", &own) == 0)
+	snprintf(name, sizeof(name), "/proc/%ld/ns/user", (long)pid);
+	if (stat(name, &st) == 0 && stat("/proc/self/ns/user", &own) == 0)
 		return st.st_ino == own.st_ino;
-	n = read_map(number, map);
-	return n && n == read_map("self", own_map) && memcmp(map, own_map, n) == 0;
+	snprintf(name, sizeof(name), "/proc/%ld/uid_map", (long)pid);
+	return ccs_read_file(name, map, sizeof(map)) &&
+	       ccs_read_file("/proc/self/uid_map", own_map, sizeof(own_map)) && strcmp(map, own_map) == 0;
 }
 
 static enum ccs_standing read_standing(const struct ucred *peer)
@@ -129,15 +114,11 @@ static bool are_all_mapped(void)
 
 uid_t ccs_users_unmapped(void)
 {
-	unsigned uid = OVERFLOW_UID;
-	FILE *f;
+	char text[32];
+	unsigned uid;
 
 	if (are_all_mapped())
 		return CCS_NO_USER;
-	f = fopen("/proc/sys/kernel/overflowuid", "re");
-	if (f && fscanf(f, "%u", &uid) != 1)
-		uid = OVERFLOW_UID;
-	if (f)
-		fclose(f);
-	return uid;
+	ccs_read_file("/proc/sys/kernel/overflowuid", text, sizeof(text));
+	return sscanf(text, "%u", &uid) == 1 ? uid : OVERFLOW_UID;
 }

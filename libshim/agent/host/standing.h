@@ -38,7 +38,6 @@ struct ccs_process {
 	bool in_pid_ns;                  /* in the PID namespace of the agent */
 };
 
-/* False if /proc does not have that process. */
 bool ccs_process_read(pid_t pid, struct ccs_process *p);
 
 /* The number by which the kernel states users without one; CCS_NO_USER: here, all have one. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "agent/host/users.h"
-
 #include "agent/host/core.h"
+
 
 #define REQUEST_NS 200000ull             /* a user may make 5000 requests a second for long */
 #define BURST_NS (262144 * REQUEST_NS) /* of requests: more than the flows of a user */

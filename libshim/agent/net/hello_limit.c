@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "agent/net/hello_limit.h"
+#include "agent/net/net.h"
 
 #include "agent/host/core.h"
 

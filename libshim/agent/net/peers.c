@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "agent/net/peers.h"
+#include "agent/net/net.h"
 
 #include "agent/host/core.h"
-#include "agent/net/send.h"
 
 enum { BUCKETS = 4096, WINDOW = 64 };
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "agent/net/send.h"
+#include "agent/net/net.h"
 
 #include "agent/host/core.h"
 #include "agent/host/tenants.h"
-#include "agent/net/udp.h"
 
 #define LATE_NS CCS_RENEW_NS
 
@@ -55,7 +54,6 @@ static void expect_answer(struct ccs_peer *p, uint64_t now_ns)
 	p->hello.sent_ns = now_ns;
 }
 
-/* The shorter of two periods; 0: no period. */
 static uint32_t shorter_period(uint32_t a_us, uint32_t b_us)
 {
 	return a_us && (!b_us || a_us < b_us) ? a_us : b_us;

@@ -3,7 +3,7 @@
  * There is one socket per address family, or per address if the agent is restricted to some.
  * A reply is sent from the address to which the request was sent.
  */
-#include "agent/net/udp.h"
+#include "agent/net/net.h"
 
 #include <errno.h>
 #include <ifaddrs.h>
@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "agent/host/core.h"
-#include "agent/host/inherited.h"
 #include "base/os.h"
 
 enum { OUTBOX = 32, INBOX = 32, ROUNDS = 8, DATAGRAM = CCS_WIRE_MAX + CCS_WIRE_TAG,

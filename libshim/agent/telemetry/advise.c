@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One controller per port computes the rate that is advised to all flows through it. */
-#include "agent/telemetry/advise.h"
+#include "agent/telemetry/telemetry.h"
 
 #include "agent/host/core.h"
-#include "agent/telemetry/relay.h"
 #include "agent/telemetry/shares.h"
 #include "cc/minmax.h"
 

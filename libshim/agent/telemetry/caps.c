@@ -6,7 +6,6 @@
 #include "agent/telemetry/caps.h"
 
 #include "agent/host/core.h"
-#include "agent/host/punched.h"
 
 #define PERIOD_NS 1000000ull             /* between divisions */
 #define PERIOD_FLOW_NS 10000ull          /* the shortest, per flow: 1 % of a CPU */

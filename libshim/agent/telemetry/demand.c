@@ -5,13 +5,10 @@
  * of a CPU for any number of flows, and each user gets an equal part of that time. A scan of many
  * flows extends over several turns of the loop.
  */
-#include "agent/telemetry/demand.h"
+#include "agent/telemetry/telemetry.h"
 
 #include "agent/host/core.h"
-#include "agent/host/punched.h"
-#include "agent/host/users.h"
-#include "agent/net/send.h"
-#include "agent/telemetry/inbound.h"
+#include "agent/net/net.h"
 
 #define SCAN_NS 2000000ull               /* shortest scan interval */
 #define SCAN_FLOW_NS 10000ull            /* addition per flow */
@@ -147,7 +144,6 @@ void ccs_demand_leave(const struct ccs_agent *a, struct ccs_agent_flow *f)
 		end_scan(a, c, ccs_agent_now(a));
 }
 
-/* Whether the counter, whose value is now `now`, has changed recently. */
 static bool is_active(uint64_t *bytes, uint64_t *changed_ns, uint64_t now, uint64_t now_ns)
 {
 	if (now != *bytes) {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Each ECHO of a receiver's agent is written to the regions of clients that send there. */
-#include "agent/telemetry/echo.h"
+#include "agent/telemetry/telemetry.h"
 
-#include "agent/host/punched.h"
-
-#include "agent/cnp/deliver.h"
 #include "agent/host/core.h"
+
+#include "agent/cnp/cnp.h"
 #include "agent/host/tenants.h"
 
 void ccs_echo_publish_to(const struct ccs_agent *a, const struct ccs_client *c, uint32_t index,

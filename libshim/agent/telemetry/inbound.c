@@ -4,16 +4,11 @@
  * Congestion on the inbound path is therefore reported to the reader: a mark on a READ response
  * is a CNP for the reading flow, which needs no agent at the peer.
  */
-#include "agent/telemetry/inbound.h"
+#include "agent/telemetry/telemetry.h"
 
-#include "agent/cnp/deliver.h"
+#include "agent/cnp/cnp.h"
 #include "agent/host/core.h"
-#include "agent/host/punched.h"
-#include "agent/net/peers.h"
-#include "agent/telemetry/advise.h"
-#include "agent/telemetry/echo.h"
-#include "agent/telemetry/relay.h"
-#include "agent/telemetry/subscribers.h"
+#include "agent/net/net.h"
 #include "agent/telemetry/shares.h"
 #include "base/sysfs.h"
 

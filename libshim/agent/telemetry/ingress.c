@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "agent/telemetry/ingress.h"
+#include "agent/telemetry/telemetry.h"
 
 #include <errno.h>
 #include <fcntl.h>

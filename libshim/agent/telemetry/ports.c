@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Ingress ports are opened when first subscribed to; published ports are configured. */
-#include "agent/telemetry/ports.h"
+#include "agent/telemetry/telemetry.h"
 
 #include <errno.h>
 #include <stdio.h>

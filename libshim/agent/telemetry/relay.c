@@ -3,14 +3,12 @@
  * Switches on the path from senders to this host send records while they are asked to, and local
  * processes may feed some. This host forwards them to those senders.
  */
-#include "agent/telemetry/relay.h"
+#include "agent/telemetry/telemetry.h"
 
 #include <errno.h>
 
 #include "agent/host/core.h"
-#include "agent/net/peers.h"
-#include "agent/net/send.h"
-#include "agent/net/udp.h"
+#include "agent/net/net.h"
 #include "base/text.h"
 
 #define FRESH_NS 250000000ull            /* older records are not forwarded */

@@ -3,19 +3,13 @@
  * The messages about a port are limited to a share of its capacity, in total and per peer: with
  * many subscribers, each is sent reports less often.
  */
-#include "agent/telemetry/sampler.h"
+#include "agent/telemetry/telemetry.h"
 
 #include <errno.h>
 #include <math.h>
 
 #include "agent/host/core.h"
-#include "agent/net/peers.h"
-#include "agent/net/send.h"
-#include "agent/telemetry/advise.h"
-#include "agent/telemetry/inbound.h"
-#include "agent/telemetry/ports.h"
-#include "agent/telemetry/relay.h"
-#include "agent/telemetry/subscribers.h"
+#include "agent/net/net.h"
 #include "agent/telemetry/shares.h"
 #include "cc/minmax.h"
 

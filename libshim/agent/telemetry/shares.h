@@ -8,7 +8,7 @@
  * host divide only the share of that host, which has weight 1.
  */
 #include "agent/host/tenants.h"
-#include "agent/telemetry/ports.h"
+#include "agent/telemetry/telemetry.h"
 
 /* Update port->shares, if it is not current. */
 void ccs_port_share(const struct ccs_agent *a, struct ccs_port *port);

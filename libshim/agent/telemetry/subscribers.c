@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "agent/telemetry/subscribers.h"
+#include "agent/telemetry/telemetry.h"
 
 #include "agent/host/core.h"
-#include "agent/net/peers.h"
-#include "agent/telemetry/advise.h"
-#include "agent/telemetry/relay.h"
+#include "agent/net/net.h"
 
 /* Limits on the values of a HELLO. */
 #define FLOWS_MOST 4096

@@ -14,7 +14,6 @@
 #include "feedback/agent_client.h"
 #include "observe/log.h"
 #include "preload/control/policy.h"
-#include "preload/control/qp_telemetry.h"
 #include "preload/object/clock.h"
 #include "preload/object/real.h"
 

@@ -35,4 +35,13 @@ static inline void ccs_qp_feedback_poll(struct qp *qp, uint64_t *now_ns)
 		ccs_qp_feedback_update(qp, now_ns);
 }
 
+/* Read a new record of telemetry into the flow. qp->feedback has telemetry and a slot; qp->lock is held. */
+void ccs_qp_telemetry_read(struct qp *qp, uint64_t *now_ns);
+/* Set the algorithm's start rate for a flow that has not sent yet and is not counted. */
+void ccs_qp_telemetry_start(struct qp *qp, uint64_t *now_ns);
+/* The same for a flow that began without telemetry and is counted already. */
+void ccs_qp_telemetry_share(struct qp *qp, uint64_t *now_ns);
+/* The period at which the flow wants telemetry, us. */
+uint32_t ccs_qp_telemetry_period_us(const struct ccs_flow *f);
+
 #endif

@@ -3,7 +3,7 @@
  * Telemetry of a QP's path: copies new records that the agent has written to the shared region
  * into the flow, for its algorithm. No lock; the only system call is the clock's for a new record.
  */
-#include "preload/control/qp_telemetry.h"
+#include "preload/control/qp_feedback.h"
 
 #include <arpa/inet.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "base/cacheline.h"
+#include "base/pool.h"
 #include "observe/log.h"
 #include "preload/cq/shadow_cq.h"
 #include "preload/object/ptrmap.h"

@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/cacheline.h"
 #include "base/clock.h"
+#include "base/pool.h"
 #include "observe/log.h"
 #include "preload/cq/cq.h"
 #include "preload/cq/notify.h"

@@ -7,7 +7,7 @@
 #include "base/probe.h"
 #include "flow/run.h"
 #include "observe/log.h"
-#include "preload/control/qp_telemetry.h"
+#include "preload/control/qp_feedback.h"
 #include "preload/cq/cq.h"
 #include "preload/cq/notify.h"
 #include "preload/cq/shadow_cq.h"

@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 
-#include "base/portrate.h"
 #include "base/sysfs.h"
 #include "preload/object/real.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/address.h"
 #include "base/clock.h"
-#include "base/document.h"
+#include "base/json.h"
 #include "base/sysfs.h"
 #include "config/filename.h"
 #include "config/job.h"

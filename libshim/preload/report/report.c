@@ -15,7 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/document.h"
 #include "base/json.h"
 #include "base/os.h"
 #include "base/probe.h"

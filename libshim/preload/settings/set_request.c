@@ -176,7 +176,6 @@ static void find_options(struct set_request *r)
 	ccs_policy_options(&subject, &r->options);
 }
 
-/* Add the request to the rules for future connections. */
 static void add_rules(struct set_request *r)
 {
 	unsigned n = 0;

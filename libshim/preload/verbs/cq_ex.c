@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/cacheline.h"
+#include "base/pool.h"
 #include "preload/cq/cq.h"
 #include "preload/datapath/complete.h"
 #include "preload/datapath/drain.h"

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cacheline.h"
+#include "base/pool.h"
 #include "preload/datapath/post.h"
 #include "preload/datapath/qp.h"
 #include "preload/datapath/wr.h"

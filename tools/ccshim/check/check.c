@@ -9,12 +9,12 @@
 #include <limits.h>
 #include <string.h>
 
-#include "base/document.h"
+#include "base/json.h"
 #include "cc/cc.h"
 #include "config/plugin.h"
+#include "tools/ccshim/run/run_options.h"
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/ccshim/shared/preload.h"
-#include "tools/ccshim/run/run_options.h"
 #include "tools/common/next_option.h"
 
 static int print_help(void)

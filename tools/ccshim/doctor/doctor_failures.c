@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/document.h"
+#include "base/json.h"
 #include "doctor.h"
 #include "observe/failure.h"
 #include "tools/ccshim/shared/ccshim.h"

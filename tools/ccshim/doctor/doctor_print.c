@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/document.h"
 #include "base/json.h"
 #include "tools/common/terminal.h"
 

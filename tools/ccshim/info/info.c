@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/document.h"
+#include "base/json.h"
 #include "base/number.h"
 #include "config/plugin.h"
 #include "tools/ccshim/shared/ccshim.h"

@@ -4,13 +4,12 @@
 #include <string.h>
 
 #include "base/suggest.h"
-#include "base/portrate.h"
 #include "base/sysfs.h"
 #include "base/units.h"
+#include "info.h"
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/ccshim/shared/devices.h"
 #include "tools/common/terminal.h"
-#include "info.h"
 
 static double port_rate(const struct device *dev, unsigned i)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/document.h"
+#include "base/json.h"
 #include "base/suggest.h"
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/common/next_option.h"

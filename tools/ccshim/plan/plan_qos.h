@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "fabric/marking.h"
 #include "fabric/qos.h"
-#include "fabric/red.h"
 
 struct qos {
 	struct ccs_qos map;

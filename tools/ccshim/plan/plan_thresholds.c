@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fabric/thresholds.h"
+#include "fabric/marking.h"
 #include "plan.h"
 #include "tools/ccshim/shared/ccshim.h"
 

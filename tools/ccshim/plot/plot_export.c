@@ -4,6 +4,7 @@
  * that format has one process, so the second process with an ID gets another, above all of Linux.
  */
 #include <math.h>
+#include <search.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -51,38 +52,50 @@ static void put_name(struct ccs_json *j, const struct plot_flow *flow, const cha
 	ccs_json_end(j);
 }
 
-/* The ID of an earlier flow of the process, or a new ID. Returns whether the process is new. */
-static bool choose_track(const struct plot *p, unsigned i)
+static int compare_process(const void *a, const void *b)
 {
-	struct plot_flow *flow = p->flow[i];
+	const struct plot_flow *x = a, *y = b;
+	const uint64_t i = x->id >> 32, k = y->id >> 32;
 
-	flow->track = flow->pid ? flow->pid : PIDS;
-	for (unsigned k = 0; k < i; k++) { /* earlier flows have the lower IDs */
-		const struct plot_flow *of = p->flow[k];
+	return x->source != y->source ? (x->source > y->source) - (x->source < y->source) : (i > k) - (i < k);
+}
 
-		if (of->source == flow->source && of->id >> 32 == flow->id >> 32) {
-			flow->track = of->track;
-			return false;
-		}
-		flow->track += of->track == flow->track ? PIDS : 0;
+/* The ID of the first flow of the process, or a new ID. Returns whether the process is new. */
+static bool choose_track(struct plot_flow *flow, void **processes)
+{
+	static uint32_t used[PIDS];      /* by how many processes so far */
+	struct plot_flow **first = tsearch(flow, processes, compare_process);
+	const unsigned pid = flow->pid % PIDS;
+
+	if (first && *first != flow) {
+		flow->track = (*first)->track;
+		return false;
 	}
+	flow->track = (pid ? pid : PIDS) + (uint64_t)PIDS * used[pid]++;
 	return true;
+}
+
+static void keep(void *flow)
+{
+	(void)flow;
 }
 
 void plot_export_begin(struct plot *p)
 {
 	struct ccs_json *j = p->json;
+	void *processes = NULL;
 
 	ccs_json_object(j, NULL);
 	ccs_json_str(j, "displayTimeUnit", "ns");
 	ccs_json_array(j, "traceEvents");
 	for (unsigned i = 0; i < p->n; i++) {
-		if (choose_track(p, i))
+		if (choose_track(p->flow[i], &processes))
 			put_name(j, p->flow[i], "process_name", p->flow[i]->process);
 		put_name(j, p->flow[i], "thread_name", p->flow[i]->name);
 		for (unsigned what = 0; what < PLOT_EXPORTS; what++)
 			p->flow[i]->exported[what] = NAN;
 	}
+	tdestroy(processes, keep);
 }
 
 /* A counter keeps its value until the next event. */

@@ -23,7 +23,10 @@ extern const char *const replay_column_names[REPLAY_COLUMNS];
 struct replay_process {
 	unsigned pid;
 	char program[64], host[64], rank[16];
+	unsigned next;           /* 1 + an older process whose PID has the same hash, or 0 */
 };
+
+enum { REPLAY_CHAINS = 4096 };
 
 struct replay_row {
 	struct ccs_cc_event ev; /* out: the recorded decision; NAN: not recorded */
@@ -50,6 +53,7 @@ struct replay_file {
 	bool report_unknown;     /* print a message for each column that is ignored */
 	struct replay_process *process; /* the processes so far */
 	unsigned processes;
+	unsigned chain[REPLAY_CHAINS]; /* 1 + the newest process by its PID's hash, or 0 */
 	unsigned latest;         /* the process whose description was read last */
 	/* NULL, or called when a queue pair is connected to a peer with that address. */
 	void (*handle_peer)(void *arg, unsigned process, uint32_t qp, const char *address);

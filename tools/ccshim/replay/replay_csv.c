@@ -89,19 +89,21 @@ static void copy_name(char *to, size_t len, const char *name)
 /* Find or add a process; NULL as host: any. -1 after printing an error. */
 static int find_process(struct replay_file *f, unsigned pid, const char *host)
 {
-	struct replay_process *all = f->process, new = { .pid = pid };
+	unsigned *newest = &f->chain[pid % REPLAY_CHAINS];
+	struct replay_process *all = f->process, new = { .pid = pid, .next = *newest };
 
 	copy_name(new.host, sizeof(new.host), host ? host : "");
-	for (unsigned i = f->processes; i-- > 0;)
-		if (all[i].pid == pid && (!host || strcmp(all[i].host, new.host) == 0))
-			return (int)i;
+	for (unsigned i = *newest; i; i = all[i - 1].next)
+		if (all[i - 1].pid == pid && (!host || strcmp(all[i - 1].host, new.host) == 0))
+			return (int)i - 1;
 	if ((f->processes & (f->processes - 1)) == 0)
 		all = reallocarray(all, f->processes ? 2 * (size_t)f->processes : 1, sizeof(*all));
 	if (!all)
 		return replay_fault(f, REPLAY_COLUMNS, "no memory");
 	f->process = all;
 	all[f->processes] = new;
-	return (int)f->processes++;
+	*newest = ++f->processes;
+	return (int)*newest - 1;
 }
 
 /* VERSION: PROGRAM, process PID, host HOST, rank RANK, ... */

@@ -2,7 +2,6 @@
 /* Statistics as JSON. */
 #include "stat.h"
 
-#include "base/document.h"
 #include "base/json.h"
 
 static void write_rtt(struct ccs_json *j, const struct ccs_stats_rtt *rtt)

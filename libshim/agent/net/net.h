@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef CCS_AGENT_PEERS_H
-#define CCS_AGENT_PEERS_H
-/* The table of other hosts' agents: lookup, eviction, replay window, clock, HELLO renewal. */
+#ifndef CCS_AGENT_NET_H
+#define CCS_AGENT_NET_H
+/* Other agents: messages, sockets, and limits. */
 #include "agent/host/priv.h"
+
+/* -- the table of other hosts' agents: lookup, eviction, replay window, clock, HELLO renewal -- */
 
 /* evicted is called before an entry is freed. 0, or -1: out of memory. */
 int ccs_peers_open(struct ccs_agent *a,
@@ -19,9 +21,7 @@ struct ccs_peer *ccs_peer_get_flowless(struct ccs_agent *a, const struct ccs_end
 void ccs_peer_set_flowless(struct ccs_agent *a, const struct ccs_peer *p, bool is_flowless);
 /* Whether one more peer for flows of that user is too many. */
 bool ccs_peers_used_up(const struct ccs_agent *a, uid_t uid);
-/* Whether this host requests anything from that agent. */
 bool ccs_peer_wanted(const struct ccs_peer *p, uint64_t now_ns);
-/* Whether that agent has a valid lease for CNPs and telemetry of this host. */
 bool ccs_peer_leased(const struct ccs_peer *p, uint64_t now_ns);
 /* Allocates another record of each region, for inbound data: 1 + its index; 0: all are in use. */
 uint32_t ccs_peer_record(struct ccs_agent *a);
@@ -50,9 +50,47 @@ bool ccs_peer_fresh(struct ccs_peer *p, uint64_t sequence);
 uint64_t ccs_peer_clock(const struct ccs_peer *p, uint64_t now_ns);
 void ccs_peer_update_clock(struct ccs_peer *p, uint64_t clock_ns, uint64_t now_ns);
 
-/* Send the HELLOs that are due at peers.hello_due_ns. */
 void ccs_peers_retry(struct ccs_agent *a, uint64_t now_ns);
 /* Send HELLOs that are due, and evict unused peers. */
 void ccs_peers_tick(struct ccs_agent *a, uint64_t now_ns);
+
+/* -- messages to other agents; feedback/wire.h defines them --------------------------- */
+
+void ccs_send_hello(struct ccs_agent *a, struct ccs_peer *p);
+/* The reply to a HELLO; sets ack->of. p may be NULL if the sender is not verified. */
+void ccs_send_hello_ack(struct ccs_agent *a, const struct ccs_ends *ends, struct ccs_peer *p,
+			const struct ccs_wire_header *hello,
+			const struct ccs_wire_hello_ack *ack, const struct ccs_tenant_list *rates);
+void ccs_send_cnp(struct ccs_agent *a, struct ccs_peer *p, uint32_t qpn, uint32_t marked);
+/* rates: advised to the peer's tenants */
+void ccs_send_echo(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_wire_echo *echo,
+		   const struct ccs_tenant_list *rates);
+void ccs_send_advice(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_wire_advice *advice,
+		     const struct ccs_tenant_list *rates);
+void ccs_send_records(struct ccs_agent *a, struct ccs_peer *p,
+		      const struct ccs_wire_records *records);
+
+/* -- UDP sockets between agents, with batched send and receive ------------------------ */
+
+/* Opens the sockets; a->received is called for each datagram. 0, or -1 with an error text. */
+int ccs_udp_open(struct ccs_agent *a, char *err, size_t len);
+void ccs_udp_close(struct ccs_agent *a);
+/* Queue a message, with authentication if configured; the loop flushes after each source. */
+void ccs_udp_send(struct ccs_agent *a, const struct ccs_ends *ends, struct ccs_wire_message *m);
+void ccs_udp_flush(struct ccs_agent *a);
+/* Datagrams that the sockets dropped because their receive buffers were full. */
+uint64_t ccs_udp_dropped(const struct ccs_agent *a);
+/* Interface of a link-local address of this host; 0: not link-local, or not found. */
+uint32_t ccs_udp_scope(const struct ccs_address *local);
+
+/*
+ * Limits the work for hosts whose source address may be forged, by token buckets: for all hosts,
+ * for each network and for each address, so that one host's flood does not lock out others. A token
+ * is spent only if all three buckets have one.
+ */
+
+/* 0, or -1: out of memory. */
+int ccs_hello_limit_open(struct ccs_agent *a);
+bool ccs_hello_limit_claim(struct ccs_agent *a, const struct ccs_address *remote);
 
 #endif
