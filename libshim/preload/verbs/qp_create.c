@@ -28,7 +28,7 @@ struct request {
 };
 
 enum {
-	FIRST_ENTRIES = 63,              /* entries of a shadow CQ that a new QP reserves */
+	FIRST_ENTRIES = 32,              /* entries of a shadow CQ that a new QP reserves */
 	OURS = 1,                        /* one more, for the marker of a QP that has failed */
 };
 
