@@ -18,9 +18,10 @@ struct ccs_lock {
 	_Atomic uint32_t sleepers;
 };
 
-/* Called if another thread holds the lock; if a thread sleeps for it. */
-void ccs_lock_wait(struct ccs_lock *l);
-void ccs_lock_wake(struct ccs_lock *l);
+/* Called if another thread holds the lock; if a thread sleeps for it. Not inlined, so that those
+ * that lock and unlock save no registers for it. */
+__attribute__((noinline, cold)) void ccs_lock_wait(struct ccs_lock *l);
+__attribute__((noinline, cold)) void ccs_lock_wake(struct ccs_lock *l);
 
 static inline bool ccs_trylock(struct ccs_lock *l)
 {
@@ -33,10 +34,22 @@ static inline void ccs_lock(struct ccs_lock *l)
 		ccs_lock_wait(l);
 }
 
-static inline void ccs_unlock(struct ccs_lock *l)
+/* A thread that begins to sleep now may be missed, like one that does so during ccs_unlock(). */
+static inline bool ccs_lock_has_sleepers(struct ccs_lock *l)
+{
+	return atomic_load_explicit(&l->sleepers, memory_order_relaxed);
+}
+
+/* Without a call, for a thread that has found no sleepers. */
+static inline void ccs_unlock_quietly(struct ccs_lock *l)
 {
 	atomic_store_explicit(&l->held, 0, memory_order_release);
-	if (atomic_load_explicit(&l->sleepers, memory_order_relaxed))
+}
+
+static inline void ccs_unlock(struct ccs_lock *l)
+{
+	ccs_unlock_quietly(l);
+	if (ccs_lock_has_sleepers(l))
 		ccs_lock_wake(l);
 }
 

@@ -41,6 +41,15 @@ static void fork_one(void)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
+static void create(unsigned n, bool connected)
+{
+	for (; n; n--) {
+		assert_non_null(more[count++] = rig_qp(&rig, rig.scq, rig.rcq));
+		if (connected)
+			rig_to_rts(&rig, more[count - 1], rig.b->qp_num);
+	}
+}
+
 static void obey(const char *line, char **argv)
 {
 	unsigned n = 0;
@@ -50,8 +59,9 @@ static void obey(const char *line, char **argv)
 	else if (sscanf(line, "read %u", &n) == 1)
 		transfer(n, IBV_WR_RDMA_READ);
 	else if (sscanf(line, "create %u", &n) == 1)
-		for (; n; n--)
-			assert_non_null(more[count++] = rig_qp(&rig, rig.scq, rig.rcq));
+		create(n, true);
+	else if (sscanf(line, "prepare %u", &n) == 1)
+		create(n, false);
 	else if (sscanf(line, "destroy %u", &n) == 1)
 		for (; n; n--)
 			assert_int_equal(ibv_destroy_qp(more[--count]), 0);

@@ -98,6 +98,16 @@ quiet() {
 	seen '[.qps[].rtt_us.count] | map(select(. > 0)) | length == 1' # no other's are in a used slot
 }
 
+@test "a queue pair is counted and has statistics once it is connected" {
+	begin
+	tell 'prepare 3'
+	seen '.qps_controlled == 2 and (.qps | length) == 2'
+	tell 'destroy 3'
+	seen '.totals.qps == 2'
+	tell 'create 1'
+	seen '.qps_controlled == 3 and (.qps | length) == 3'
+}
+
 @test "a child keeps its parent's file, and exec() removes it" {
 	begin
 	tell 'write 5'

@@ -64,7 +64,7 @@ static void each_failed_allocation_leaves_a_working_qp(void **state)
 
 	if (!CAN_FAIL)
 		skip();
-	rig_open(&r, (struct rig_conf){ 0 });
+	rig_open(&r, (struct rig_conf){ .max_send_wr = 8 }); /* a deeper queue is tried first */
 	for (int k = 1; reached; k++) {
 		struct ibv_cq *cq = ibv_create_cq(r.ctx, 64, NULL, NULL, 0);
 		struct ibv_qp *qp;

@@ -160,7 +160,23 @@ static void shadows_have_entries_for_wqes_in_flight_only(void **state)
 	rig_close(&r);
 }
 
-/* A queue of 31 entries has enough for segments. Others may have a ring of 64 at most. */
+/* QPs whose depths fit the CQ share its shadow CQ. */
+static void many_shallow_qps_use_one_shadow_cq(void **state)
+{
+	enum { MANY = 150 };
+	struct ibv_qp *qp[MANY];
+	struct rig r;
+
+	rig_open(&r, (struct rig_conf){ .cqe = 4095 });
+	for (unsigned i = 0; i < MANY; i++)
+		qp[i] = rig_qp(&r, r.scq, r.rcq);
+	assert_int_equal(shadow_entries(qp, MANY), fake_send_cq(r.a)->cqe);
+	for (unsigned i = 0; i < MANY; i++)
+		assert_int_equal(ibv_destroy_qp(qp[i]), 0);
+	rig_close(&r);
+}
+
+/* A queue of 15 entries has enough for segments. Others may have a ring of 32 at most. */
 static void only_a_shallow_queue_is_larger_than_the_application_requests(void **state)
 {
 	struct rig r;
@@ -175,7 +191,7 @@ static void only_a_shallow_queue_is_larger_than_the_application_requests(void **
 
 		assert_non_null(qp);
 		assert_true(attr.cap.max_send_wr >= depth);
-		assert_true(depth < 31 ? fake_depth(qp) < 64
+		assert_true(depth < 15 ? fake_depth(qp) < 32
 				       : fake_depth(qp) <= attr.cap.max_send_wr);
 		assert_int_equal(ibv_destroy_qp(qp), 0);
 	}
@@ -273,6 +289,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(without_memory_to_wait_a_long_wr_is_not_split),
 		cmocka_unit_test(only_wrs_that_wait_need_memory),
 		cmocka_unit_test(shadows_have_entries_for_wqes_in_flight_only),
+		cmocka_unit_test(many_shallow_qps_use_one_shadow_cq),
 		cmocka_unit_test(only_a_shallow_queue_is_larger_than_the_application_requests),
 		cmocka_unit_test(what_is_pinned_for_us_is_not_missing_to_the_application),
 		cmocka_unit_test(beyond_a_small_share_of_the_limit_qps_are_uncontrolled),

@@ -341,8 +341,10 @@ static void the_process_does_not_trust_sizes_in_its_statistics_file(void **state
 		skip();
 	}
 	stats->slots = stats->header_size = stats->slot_size = stats->qps = stats->changes = 0;
-	for (unsigned i = 0; i < 12; i++)
+	for (unsigned i = 0; i < 12; i++) {
 		more[i] = rig_qp(&r, r.scq, r.rcq);
+		rig_to_rts(&r, more[i], r.b->qp_num);
+	}
 	assert_true(stats->slots >= 14);
 	for (unsigned i = 0; i < 12; i++)
 		assert_int_equal(ibv_destroy_qp(more[i]), 0);

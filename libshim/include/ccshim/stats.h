@@ -85,7 +85,7 @@ struct ccs_stats_header {
 	char mode[16];                   /* off, observe, enforce: as configured */
 	char cc[512];                    /* algorithm and parameters, as configured */
 	char missing_feedback[64];       /* feedback that cc needs and no agent provides */
-	uint64_t qps;                    /* controlled now */
+	uint64_t qps;                    /* controlled and connected now */
 	uint64_t qps_unshown;            /* without a slot: file full, or no memory */
 	uint64_t changes;                /* odd while a destroyed QP is moved from its slot to gone */
 	struct ccs_stats_gone gone;

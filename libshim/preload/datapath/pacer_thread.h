@@ -32,17 +32,21 @@ static inline void ccs_pacer_thread_after_poll(const struct cq *cq, uint64_t now
 		ccs_pacer_thread_run_due(cq, now_ns, spinning);
 }
 
-/* Handle a pending request of `ccshim set`, in the mailbox of the statistics file. No lock is held. */
+/* The generation of the newest request of `ccshim set`: odd while it is pending. */
+static inline uint64_t ccs_mailbox_request(void)
+{
+	const struct ccs_stats_header *file = ccs_stats_file();
+
+	return file ? __atomic_load_n(&file->mailbox.request_gen, __ATOMIC_RELAXED) : 0;
+}
+
+/* Handle a pending request, in the mailbox of the statistics file. No lock is held. */
 static inline void ccs_mailbox_poll(void)
 {
-	struct ccs_stats_header *file = ccs_stats_file();
-	uint64_t request;
+	const uint64_t request = ccs_mailbox_request();
 
-	if (!file)
-		return;
-	request = __atomic_load_n(&file->mailbox.request_gen, __ATOMIC_RELAXED);
 	if (__builtin_expect(request & 1, 0))
-		ccs_shim()->handle_request(&file->mailbox, request);
+		ccs_shim()->handle_request(&ccs_stats_file()->mailbox, request);
 }
 
 #endif

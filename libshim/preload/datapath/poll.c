@@ -254,29 +254,28 @@ static bool become_idle(struct cq *cq)
 	return true;
 }
 
-/* No WQE is in flight. cq->lock is held, and released. An idle CQ has no channel. */
-static inline int poll_app_only(struct cq *cq, int n, struct ibv_wc *wc)
+static __attribute__((noinline)) int end_idle_poll(struct cq *cq, int got)
 {
-	const int got = cq->ctx->real.poll_cq(cq->app, n, wc);
-	bool spinning;
-
-	if (__builtin_expect(got, 0))
-		return end_with_received(cq, got, n, wc);
-	spinning = ccs_poll_count_idle(cq, true);
-	ccs_unlock(&cq->lock);
-	ccs_mailbox_poll();
-	ccs_pacer_thread_after_poll(cq, CCS_TIME_UNKNOWN, spinning);
-	return 0;
+	return end_with_received(cq, got, cq->idle.n, cq->idle.wc);
 }
 
 /*
- * The lock is held although no WQE is in flight: exit() in a signal handler must find that this
- * thread may hold locks of the provider.
+ * No WQE is in flight. cq->lock is held, and released. An idle CQ has no channel. Most such polls
+ * are empty and take few instructions: no call follows the real one, so no register is saved.
  */
-static __attribute__((noinline)) int poll_idle(struct cq *cq, int n, struct ibv_wc *wc)
+static inline int poll_app_only(struct cq *cq, int n, struct ibv_wc *wc)
 {
-	ccs_lock(&cq->lock);
-	return poll_app_only(cq, n, wc);
+	int got;
+
+	cq->idle.n = n;
+	cq->idle.wc = wc;
+	got = cq->ctx->real.poll_cq(cq->app, n, wc);
+	if (__builtin_expect(got || ccs_mailbox_request() & 1 || ccs_pacer_thread_is_waiting() ||
+			     ccs_lock_has_sleepers(&cq->lock), 0))
+		return end_idle_poll(cq, got);
+	cq->idle_polls++;
+	ccs_unlock_quietly(&cq->lock);
+	return 0;
 }
 
 /* Deliver a completion that was polled alone. Returns whether it is a whole WR's success. */
@@ -353,7 +352,7 @@ static inline int poll_slowly(struct cq *cq, int n, struct ibv_wc *wc)
 								      : poll_in_turn(cq, n, wc);
 }
 
-static __attribute__((noinline)) int poll_any(struct cq *cq, int n, struct ibv_wc *wc)
+static int poll_any(struct cq *cq, int n, struct ibv_wc *wc)
 {
 	if (n <= 0 || ccs_cq_is_plain(cq))
 		return cq->ctx->real.poll_cq(cq->app, n, wc);
@@ -361,6 +360,17 @@ static __attribute__((noinline)) int poll_any(struct cq *cq, int n, struct ibv_w
 		ccs_cq_ex_lock(cq);
 	ccs_lock(&cq->lock);
 	return poll_slowly(cq, n, wc);
+}
+
+/*
+ * The lock is held although no WQE is in flight: exit() in a signal handler must find that this
+ * thread may hold locks of the provider.
+ */
+static int poll_idle(struct cq *cq, int n, struct ibv_wc *wc)
+{
+	if (ccs_forked() || !ccs_trylock(&cq->lock))
+		return poll_any(cq, n, wc);
+	return poll_app_only(cq, n, wc);
 }
 
 /* Whether a poll of s may have to do more than deliver completions of whole WRs. */
@@ -372,13 +382,12 @@ static inline bool must_poll_slowly(struct cq *cq, const struct shadow *s)
 }
 
 /* Most polls find what they want in the shadow CQ of those before them. */
-static __attribute__((noinline)) int poll_recent(struct cq *cq, int n, struct ibv_wc *wc)
+static int poll_recent(struct cq *cq, int n, struct ibv_wc *wc)
 {
 	struct shadow *s;
 
-	if (n <= 0 || n > CCS_BATCH)
+	if (n <= 0 || n > CCS_BATCH || ccs_forked() || !ccs_trylock(&cq->lock))
 		return poll_any(cq, n, wc);
-	ccs_lock(&cq->lock);
 	s = cq->recent;
 	if (cq->polls + 1 >= FAIR || must_poll_slowly(cq, s))
 		return poll_slowly(cq, n, wc);
@@ -388,9 +397,11 @@ static __attribute__((noinline)) int poll_recent(struct cq *cq, int n, struct ib
 
 int ccs_cq_poll(struct cq *cq, int n, struct ibv_wc *wc)
 {
-	const enum ccs_cq_polls kind = ccs_cq_kind(cq);
+	static int (*const poll[])(struct cq *cq, int n, struct ibv_wc *wc) = {
+		[CCS_POLLS_ANY] = poll_any,
+		[CCS_POLLS_FAST] = poll_recent,
+		[CCS_POLLS_IDLE] = poll_idle,
+	};
 
-	if (ccs_forked() || kind == CCS_POLLS_ANY)
-		return poll_any(cq, n, wc);
-	return kind == CCS_POLLS_IDLE ? poll_idle(cq, n, wc) : poll_recent(cq, n, wc);
+	return poll[ccs_cq_kind(cq)](cq, n, wc);
 }

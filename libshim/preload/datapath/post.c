@@ -378,9 +378,9 @@ static __attribute__((noinline)) int post_any(struct qp *qp, struct ibv_send_wr 
 
 /* Post a lone WR that is in no run, and release the lock. */
 static __attribute__((noinline)) int post_gated(struct qp *qp, struct ibv_send_wr *wr,
-						struct ibv_send_wr **bad, int saved)
+						struct ibv_send_wr **bad)
 {
-	const int rc = post_wrs(qp, wr, false, bad);
+	const int saved = errno, rc = post_wrs(qp, wr, false, bad);
 
 	ccs_qp_leave(qp);
 	return ccs_posted(saved, rc);
@@ -426,22 +426,21 @@ static inline bool is_slow(const struct qp *qp)
 int ccs_post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
 	struct ibv_send_wr wqe, *bad_wqe = NULL;
-	const int saved = errno;
-	int rc;
+	int rc, saved;
 
 	ccs_accept_prefetch(qp);
-	if (!wr || wr->next || ccs_forked())
+	if (!wr || wr->next || ccs_forked() || !ccs_trylock(&qp->lock))
 		return post_any(qp, wr, bad);
-	ccs_lock(&qp->lock);
 	if (is_slow(qp)) {
 		ccs_unlock(&qp->lock);
 		return post_any(qp, wr, bad);
 	}
 	if (!accept_lone(qp, wr, &wqe))
-		return post_gated(qp, wr, bad, saved);
+		return post_gated(qp, wr, bad);
 	if (__builtin_expect(qp->events.enabled || ccs_shadow_watch(qp->shadow), 0))
 		prepare_post(qp);
 	ccs_publish_prefetch(qp);
+	saved = errno;
 	rc = qp->ctx->real.post_send(qp->real, &wqe, &bad_wqe);
 	CCS_PROBE3(post, qp->qp_num, qp->flow.wr_head, qp->flow.wr_next);
 	if (__builtin_expect(rc || qp->events.enabled, 0))

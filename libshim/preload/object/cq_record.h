@@ -136,6 +136,10 @@ struct cq {
 	uint64_t polled_ns;              /* time of the last poll of a shadow CQ; or unknown */
 	uint64_t empty_ns;               /* last time before a poll emptied the shadow CQs */
 	struct ccs_hwclock clock;        /* maps timestamps of the shadow CQs */
+	struct {
+		struct ibv_wc *wc;
+		int n;
+	} idle;                          /* arguments of a poll while no WQE is in flight */
 	unsigned idle_polls;             /* consecutive empty polls: the application spins */
 	bool woken;                      /* an event woke the application: completions are recent */
 	unsigned polls;                  /* since the application's own CQ was polled */

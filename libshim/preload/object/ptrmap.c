@@ -11,10 +11,16 @@ enum { SIZE_MIN = 64 };
 
 struct ccs_ptrtable ccs_ptrmap_empty = { .entry = { { NULL, NULL } } };
 
+/* Where the search for a key begins. */
+static size_t home_of(const void *key)
+{
+	return ccs_ptrmap_hash(key) / sizeof(struct ccs_ptrentry);
+}
+
 /* The key's entry, or NULL. */
 static struct ccs_ptrentry *find_entry(struct ccs_ptrtable *t, const void *key)
 {
-	for (size_t i = ccs_ptrmap_hash(key);; i++) {
+	for (size_t i = home_of(key);; i++) {
 		struct ccs_ptrentry *e = &t->entry[i & t->mask];
 		const void *k = atomic_load_explicit(&e->key, memory_order_acquire);
 
@@ -36,7 +42,7 @@ void *ccs_ptrmap_get(struct ccs_ptrmap *m, const void *key)
 /* key must not be in the table. A deleted entry can be reused. */
 static void insert_entry(struct ccs_ptrtable *t, const void *key, void *value)
 {
-	for (size_t i = ccs_ptrmap_hash(key);; i++) {
+	for (size_t i = home_of(key);; i++) {
 		struct ccs_ptrentry *e = &t->entry[i & t->mask];
 		const void *k = atomic_load_explicit(&e->key, memory_order_relaxed);
 
@@ -71,6 +77,7 @@ static struct ccs_ptrtable *make_larger(struct ccs_ptrtable *old)
 	if (!t)
 		return NULL;
 	t->mask = size - 1;
+	t->span = t->mask * sizeof(t->entry[0]);
 	t->outgrown = old;
 	for (size_t i = 0; i <= old->mask; i++) {
 		const void *k = old->entry[i].key;
@@ -134,7 +141,7 @@ static void clear_deleted_run(struct ccs_ptrtable *t, size_t i)
 		last++;
 	for (size_t p = last; p >= first; p--) {
 		const void *k = key_at(t, p);
-		const size_t home = p - ((p - ccs_ptrmap_hash(k)) & t->mask);
+		const size_t home = p - ((p - home_of(k)) & t->mask);
 
 		if (k != DELETED && home < needed)
 			needed = home;

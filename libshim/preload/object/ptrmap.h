@@ -17,9 +17,9 @@ struct ccs_ptrentry {
 };
 
 struct ccs_ptrtable {
+	size_t span;                     /* offset of the last entry: masks the bits of a hash */
 	size_t mask, filled;             /* filled counts deleted entries too */
 	struct ccs_ptrtable *outgrown;   /* kept reachable, never freed */
-	size_t spare;                    /* places entry[] at an offset that takes fewer instructions */
 	struct ccs_ptrentry entry[];
 };
 
@@ -35,25 +35,30 @@ extern struct ccs_ptrtable ccs_ptrmap_empty;
 
 /*
  * Objects at neighbouring addresses get neighbouring entries, so that a caller that goes through
- * its objects goes through the table in order; distant addresses are scattered.
+ * its objects goes through the table in order; distant addresses are scattered. The result is an
+ * offset of an entry, with more bits on both sides: few instructions find the entry.
  */
 static inline size_t ccs_ptrmap_hash(const void *key)
 {
 	const uint64_t x = (uintptr_t)key;
 
-	return (size_t)((x >> 7) + ((x >> 15) * 0x9e3779b97f4a7c15ull >> 32));
+	return (size_t)((x >> 3) + ((x >> 15) * 0x61c88647 >> 28));
 }
 
 /* NULL: the key's first entry has another key. */
 static inline void *ccs_ptrmap_get_first(struct ccs_ptrmap *m, const void *key)
 {
 	struct ccs_ptrtable *t = atomic_load_explicit(&m->table, memory_order_acquire);
-	struct ccs_ptrentry *e = &t->entry[ccs_ptrmap_hash(key) & t->mask];
+	struct ccs_ptrentry *e = (void *)((char *)t->entry + (ccs_ptrmap_hash(key) & t->span));
+	void *value;
 
 	/* acquire: pairs with put(), which stores the value first */
 	if (__builtin_expect(atomic_load_explicit(&e->key, memory_order_acquire) != key, 0))
 		return NULL;
-	return atomic_load_explicit(&e->value, memory_order_acquire);
+	value = atomic_load_explicit(&e->value, memory_order_acquire);
+	if (!value)
+		__builtin_unreachable(); /* no key has none */
+	return value;
 }
 
 /* NULL: not found. */

@@ -119,7 +119,10 @@ struct qp {
 	struct qp_failure failure;
 	struct qp_attr attr;
 	struct feedback feedback;
-	uint64_t created_ns;
+	struct {
+		uint64_t created_ns;
+		bool counted;            /* in the statistics file; `stats` may be NULL */
+	} shown;
 	uint32_t reserved;               /* entries of the shadow CQ */
 	struct ibv_send_wr *copy;        /* memory for deferred WRs (wr.h); NULL: not allocated */
 	const struct ccs_policy *policy; /* in force */

@@ -149,7 +149,7 @@ void ccs_publish_collect(const struct qp *qp, uint64_t now_ns, struct ccs_stats_
 
 	*out = (struct ccs_stats_qp){
 		.generation = qp->stats ? qp->stats->qp.generation : 0,
-		.created_ns = qp->created_ns,
+		.created_ns = qp->shown.created_ns,
 		.updated_ns = now_ns,
 		.lqpn = qp->qp_num,
 		.port = qp->attr.port,
@@ -237,21 +237,21 @@ void ccs_publish(struct qp *qp, uint64_t now_ns)
 	ccs_stats_write(qp->stats, &statistics);
 }
 
-void ccs_publish_begin(struct qp *qp)
+void ccs_publish_state(struct qp *qp, uint64_t now_ns)
 {
-	ccs_lock(&qp->lock);
-	qp->created_ns = ccs_now_ns();
-	qp->stats = ccs_publish_file() ? ccs_stats_claim_slot() : NULL;
-	qp->flow.rtt.stats = qp->stats ? &qp->stats->rtt : NULL;
-	ccs_publish(qp, qp->created_ns);
-	ccs_unlock(&qp->lock);
+	if (!qp->shown.counted && qp->state >= IBV_QPS_RTR && ccs_publish_file()) {
+		qp->shown.counted = true;
+		qp->stats = ccs_stats_claim_slot();
+		qp->flow.rtt.stats = qp->stats ? &qp->stats->rtt : NULL;
+	}
+	ccs_publish(qp, now_ns);
 }
 
 void ccs_publish_end(struct qp *qp)
 {
 	struct ccs_stats_qp last;
 
-	if (!ccs_stats_file())
+	if (!qp->shown.counted)
 		return;
 	ccs_publish_collect(qp, ccs_now_ns(), &last);
 	ccs_stats_release_slot(qp->stats, &last);

@@ -6,7 +6,8 @@
 #include "preload/object/qp_record.h"
 
 struct ccs_stats_header *ccs_publish_file(void); /* created on first use, or NULL. No lock */
-void ccs_publish_begin(struct qp *qp);           /* takes the lock */
+/* The QP has changed its state. It gets its entry when it is connected: many QPs never are. */
+void ccs_publish_state(struct qp *qp, uint64_t now_ns);
 void ccs_publish_end(struct qp *qp);
 void ccs_publish(struct qp *qp, uint64_t now_ns);
 /* Fill *out with the QP's statistics, for the report too. */

@@ -28,7 +28,7 @@ struct request {
 };
 
 enum {
-	FIRST_ENTRIES = 63,              /* entries of a shadow CQ that a new QP reserves */
+	FIRST_ENTRIES = 32,              /* entries of a shadow CQ that a new QP reserves */
 	OURS = 1,                        /* one more, for the marker of a QP that has failed */
 };
 
@@ -153,6 +153,7 @@ static struct qp *make_record(struct ibv_qp *real, const struct request *rq, str
 	qp->events.enabled = cq->channel;
 	qp->attr.port = 1;
 	qp->publish_ns = UINT64_MAX;
+	qp->shown.created_ns = ccs_now_ns();
 	qp->sq_sig_all = attr->sq_sig_all;
 	qp->state = IBV_QPS_RESET;
 	qp->early = true;
@@ -220,7 +221,7 @@ static struct ibv_qp *create_on_shadow(const struct request *rq, struct cq *cq, 
 	rq->attr->cap = qp->attr.cap;
 	ccs_parent_domain_enter(qp, rq->pd);
 	ccs_report_add(qp);
-	ccs_publish_begin(qp);
+	ccs_publish_file();
 	return real;
 }
 

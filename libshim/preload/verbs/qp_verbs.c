@@ -252,7 +252,7 @@ static int modify_state(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 	if (qp->state == IBV_QPS_SQD)
 		ccs_emit_in_sqd(qp, &now_ns);
 	ccs_emit_pump(qp, &now_ns);
-	ccs_publish(qp, ccs_now(&now_ns));
+	ccs_publish_state(qp, ccs_now(&now_ns));
 	may_wait = qp->state == IBV_QPS_RTS && qp->flow.user.enforce;
 	ccs_qp_leave(qp);
 	if (may_wait)
