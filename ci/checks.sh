@@ -70,8 +70,9 @@ check_gcc() {
   make -s -j"$jobs" check TESTS=
 }
 
-# A program that hangs fails alone, with all processes that it has started.
-readonly time_limit="$src/ci/alone 900"
+# A program that hangs fails alone, with all processes that it has started. --under-load raises the
+# limit, as it does for the steps.
+readonly test_limit=$((limit * 3 / 8))
 
 # A locale with a decimal comma, as applications may have set one.
 german() {
@@ -87,7 +88,7 @@ german() {
 run_tests() {
   german
   cd "$builds/$1"
-  make -j"$jobs" "$2" VERBOSE=1 LOG_FLAGS="$time_limit $3" "${@:4}"
+  make -j"$jobs" "$2" VERBOSE=1 LOG_FLAGS="$src/ci/alone $test_limit $3" "${@:4}"
 }
 
 check_unit() {
@@ -120,7 +121,7 @@ check_differential() {
   for seed in "$CCS_SEED" $((CCS_SEED + 1)); do
     CMOCKA_MESSAGE_OUTPUT=TAP CCS_SEED=$seed CCS_STEPS=500000 \
       top_builddir=$builds/gcc top_srcdir=$top \
-      "$src/ci/alone" 600 "$builds/gcc/tests/diff/test_diff" "random_programs*" \
+      "$src/ci/alone" $test_limit "$builds/gcc/tests/diff/test_diff" "random_programs*" \
       >"$builds/diff-$seed.tap" 2>&1 &
     pids+=("$!:$seed")
   done
@@ -135,7 +136,7 @@ check_differential() {
 # Check that algorithms with defaults miss their aims in no more rows than grid.bounds allows.
 check_grid() {
   make -C "$builds/gcc" -s bench/grid/grid
-  "$src/ci/alone" 600 "$builds/gcc/bench/grid/grid" --sample --seed "$CCS_SEED" \
+  "$src/ci/alone" $test_limit "$builds/gcc/bench/grid/grid" --sample --seed "$CCS_SEED" \
     --bounds "$top/tests/sim/grid.bounds"
 }
 
@@ -333,7 +334,7 @@ check_slurm() {
   export top_builddir=$builds/gcc
   cd "$builds/gcc"
   make -s libfakerdma.la
-  "$src/ci/alone" 900 "$top/tests/slurm/cluster" bats --timing --tap "$top/tests/slurm/slurm.bats"
+  "$src/ci/alone" $test_limit "$top/tests/slurm/cluster" bats --timing --tap "$top/tests/slurm/slurm.bats"
 }
 
 # -- the lab -------------------------------------------------------------------

@@ -16,11 +16,17 @@ mirror() {
     awk '$2 == "main" && $1 ~ /debian\/?$/ { print $1; exit }'
 }
 
-# sources_list SUITE: the lines of sources.list for it and its updates, as an installed Debian has them.
+# This Debian's code name.
+this_suite() {
+  # shellcheck disable=SC1091
+  (. /etc/os-release && echo "${VERSION_CODENAME:-}")
+}
+
+# sources_list SUITE: the lines of sources.list for it and its updates, from where this Debian has its own.
 sources_list() {
   # shellcheck disable=SC2016 # apt fills these in
   apt-get indextargets --format 'deb $(SITE) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
-    grep -E " $1(-updates|-security)? main\$" | sort -u
+    sed -nE "s/ $(this_suite)(-updates|-security)? main\$/ $1\\1 main/p" | sort -u
 }
 
 # base SUITE PACKAGE…: the directory of a Debian with these packages. Not to be written to.
@@ -159,8 +165,7 @@ check_debian() {
   # The tarball has debian/ itself, and no bug of Debian's asks for it.
   lintian --allow-root --fail-on error,warning \
     --suppress-tags no-debian-changes,initial-upload-closes-no-bugs "$work"/*.changes
-  # shellcheck disable=SC1091
-  suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+  suite=$(this_suite)
   fresh "$root" "$suite" bash-completion gcc libc6-dev libibverbs-dev man-db pkg-config systemd
   rm "$work"/ccshim-bench-mpi_*.deb # all of MPI, for one program
   cp "$work"/*.deb "$root/tmp"
@@ -180,8 +185,7 @@ check_debian() {
 # all commands of all documents, as they are printed.
 check_fresh() {
   local work=$builds/fresh root=$builds/fresh/root suite
-  # shellcheck disable=SC1091
-  suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+  suite=$(this_suite)
   fresh "$root" "$suite" "${build_packages[@]}" "${lab_packages[@]}" "${documents_packages[@]}"
   sources_list "$suite" >"$root/etc/apt/sources.list"
   release "$root/root/ccshim"
@@ -200,7 +204,8 @@ check_fresh() {
     $commands --places debian README.md
     make -C /root/ccshim/out/mine -s check TESTS= >/dev/null
     $commands'
-  bare_recipes "$work/bare" "$suite"
+  bare_recipes "$work/bare" bookworm
+  bare_recipes "$work/bare" trixie
   rm -rf "$work"
 }
 
@@ -227,7 +232,7 @@ bare_recipes() {
       mount -t tmpfs none /dev/shm
       if [[ $0 == github ]]; then apt-get -qq update; apt-get -qq -y install sudo; fi
       cd /root && bash "$0"' "$kind"
-    echo "ok $kind on a bare Debian"
+    echo "ok $kind on a bare Debian, $2"
   done
   rm -rf "$root"
 }
@@ -260,8 +265,7 @@ in_rpm_root() { rpm --root "$1" --nodeps "${@:2}"; }
 # The packages installed, used and removed in a root with a database of RPM.
 rpm_installed() {
   local work=$1 root=$1/root suite left
-  # shellcheck disable=SC1091
-  suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+  suite=$(this_suite)
   fresh "$root" "$suite" ibverbs-utils libmicrohttpd12 libseccomp2 libsodium23 systemd
   rpm --root "$root" --initdb
   rm -f "$work"/RPMS/*/*-debug*.rpm

@@ -69,7 +69,7 @@ readonly test_packages=(bats curl file fish g++ gnuplot-nox iproute2 jq libcmock
 readonly check_packages=(clang llvm libopenmpi-dev openmpi-bin shellcheck mandoc
   bpftrace chromium iputils-ping "${test_packages[@]}" "${conformance_packages[@]}" "${container_packages[@]}"
   "${debian_packages[@]}" "${slurm_packages[@]}" "${matrix_packages[@]}")
-readonly full_packages=(qemu-system-x86 busybox-static cpio dapl2-utils iperf mpich netpipe-mpich2
+readonly full_packages=(qemu-system-x86 busybox-static cpio dapl2-utils iperf libmpich-dev mpich netpipe-mpich2
   netpipe-openmpi netpipe-tcp openmpi-bin sockperf)
 
 installed() { [[ $(dpkg-query -Wf '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }

@@ -88,8 +88,10 @@ ucp() {
 # MPICH, which is built for UCX.
 mpi() {
   local over=$1 open=(mpirun.openmpi --allow-run-as-root --oversubscribe --mca pml)
+  local loops=${ccshim%/tools/*}/tests/lab/mpi_loops
   shift
-  [[ $1 != loops ]] || set -- "${ccshim%/tools/*}/tests/lab/mpi_loops" "${@:2}"
+  [[ $over != mpich ]] || loops+=_mpich
+  [[ $1 != loops ]] || set -- "$loops" "${@:2}"
   server=(true)
   case $over in
     ofi)

@@ -17,7 +17,7 @@ in_lab() {
   local status=0
   # shellcheck disable=SC2016 # what expands, expands in the guest
   "$lab" --engine uml --hosts 5 --queue 256kb --nic 1gbit --ecn 20kb:80kb:0.1 --seed "$seed" \
-    --timeout 1200 --out out -- bash -euc "$(declare -f guest); guest \"\$1\"; $1" "$ccshimd" "$ccbench" \
+    --timeout 40000 --out out -- bash -euc "$(declare -f guest); guest \"\$1\"; $1" "$ccshimd" "$ccbench" \
     >stdout 2>stderr || status=$?
   [[ $status -eq 0 ]] || { echo "the lab ended with $status"; cat stdout stderr; return 1; }
 }

@@ -18,7 +18,7 @@ in_lab() {
   local status=0
   # shellcheck disable=SC2016 # what expands, expands in the guest
   "$lab" --engine uml --hosts $(($1 + 2)) --rate 200mbit --queue 256kb --ecn 20kb:80kb:1 \
-    --seed "$seed" --timeout 1800 --out out -- \
+    --seed "$seed" --timeout 40000 --out out -- \
     bash -euc "$(declare -f guest); guest $1 \"\$1\"; $2" "$ccshimd" "$ccbench" \
     >stdout 2>stderr || status=$?
   cat stdout stderr

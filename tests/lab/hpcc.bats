@@ -15,7 +15,7 @@ load agents.bash
 in_lab() {
   local status=0
   "$lab" --engine uml --hosts 6 --rate "${rate:-200mbit}" --queue "${queue:-256kb}" --priority --seed "$seed" \
-    --timeout 1800 --out out -- \
+    --timeout 40000 --out out -- \
     "$BATS_TEST_DIRNAME/hpcc.sh" "$(realpath "$top_builddir")" "$@" >stdout 2>stderr || status=$?
   cat stdout stderr
   [[ $status -eq 0 ]]

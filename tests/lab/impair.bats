@@ -19,7 +19,7 @@ setup() {
 
 @test "perftest and rping report each failure as of their device" {
   command -v ib_write_bw rping || skip "no perftest or rping"
-  "$lab" --engine uml --time real --rate 10gbit --hosts 2 -- bash "$top_srcdir/tests/lab/impair.sh" "$ccshim" \
+  "$lab" --engine uml --rate 10gbit --hosts 2 -- bash "$top_srcdir/tests/lab/impair.sh" "$ccshim" \
     >stdout 2>stderr || { cat stdout stderr; false; }
   diff stdout - <<'E'
 retry 1

@@ -246,6 +246,19 @@ TXT
   stdout | grep -qE ' 25[0-9]{2} pkt'
 }
 
+# As MPICH's ranks do, which connect to themselves.
+@test "a device connects to itself, by RC and by an address handle" {
+  uml -- bash -c '
+    for program in ibv_rc_pingpong ibv_ud_pingpong; do
+      $program -e -g 1 -d rxe_2 -n 50 & sleep 0.1
+      timeout 100 $program -e -g 1 -d rxe_2 -n 50 127.0.0.1 >/dev/null && wait $! || exit
+    done
+    tc -n sw -s qdisc show dev p_1'
+  expect 0
+  # Nothing of it crosses the switch.
+  stdout | grep -q ' 0 pkt' || { stdout; false; }
+}
+
 @test "a plain rdma_cm connection crosses the switch too" {
   uml -- bash -c '
     rping -s -a 10.9.0.1 -C 100 & sleep 0.1

@@ -18,6 +18,9 @@ EXTRA_PROGRAMS += tests/lab/mpi_loops
 tests_lab_mpi_loops_SOURCES = tests/lab/mpi_loops.c
 tests_lab_mpi_loops_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_lab_mpi_loops_LDADD = $(MPI_LIBS)
+tests/lab/mpi_loops_mpich: tests/lab/mpi_loops.c
+	$(AM_V_GEN)$(MKDIR_P) tests/lab && mpicc.mpich -O2 -o $@ $(top_srcdir)/tests/lab/mpi_loops.c
+CLEANFILES += tests/lab/mpi_loops_mpich
 EXTRA_DIST += tests/lab/agent.bats tests/lab/agents.bash tests/lab/apps.bats \
 	tests/lab/clock.bats tests/lab/dcqcn.bats \
 	tests/lab/guest.bash tests/lab/hardware.bats tests/lab/hpcc-proof tests/lab/hpcc.bats tests/lab/hpcc.sh \

@@ -13,7 +13,7 @@ setup_file() {
 }
 
 @test "a process has its own queue pairs, and no others" {
-  "$lab" --engine uml --timeout 1200 -- "$owner" rxe_1 rxe_2 >answers
+  "$lab" --engine uml --timeout 40000 -- "$owner" rxe_1 rxe_2 >answers
   diff - answers <<TXT
 counted more: 1
 own: 0

@@ -13,7 +13,7 @@ load agents.bash
 # in_lab SCRIPT: bash, in which $0 is ccshim; its results are in out/.
 in_lab() {
   local status=0
-  "$lab" --engine uml --hosts 3 --seed "$seed" --timeout 1200 --out out -- bash -euc "$1" \
+  "$lab" --engine uml --hosts 3 --seed "$seed" --timeout 40000 --out out -- bash -euc "$1" \
     "$top_builddir/tools/ccshim/ccshim" >stdout 2>stderr || status=$?
   [[ $status -eq 0 ]] || { echo "the lab ended with $status"; cat stdout stderr; return 1; }
 }

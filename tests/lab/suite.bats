@@ -48,7 +48,7 @@ in_lab() {
     shift
   done
   mkdir -p "$out"
-  "$lab" --engine uml --provider "$provider" --free-polls --rate 10gbit --timeout 1200 --build "$build" \
+  "$lab" --engine uml --provider "$provider" --free-polls --rate 10gbit --timeout 40000 --build "$build" \
     "${options[@]}" --out "$out" -- "$guest" "$build" "${@:2}" >"$out/stdout" 2>"$out/stderr" ||
     echo "the lab ended with $?" >>"$out/stderr"
 }

@@ -13,9 +13,9 @@ set -u
 build=$1
 shift
 readonly build suite=$build/tests/lab/suite/suite ccshim=$build/tools/ccshim/ccshim
-excluded=() selected=()
+excluded=() selected=() limit=(timeout 300)
 if [[ $LAB_TIME == real ]]; then
-  selected=('thread_*')
+  selected=('thread_*') limit=()
 else
   excluded=(-x thread_post)
 fi
@@ -24,7 +24,7 @@ fi
 run() {
   local mode=$1
   shift
-  CCSHIM_REPORT=$LAB_OUT/$mode.json timeout 300 "$@" \
+  CCSHIM_REPORT=$LAB_OUT/$mode.json "${limit[@]}" "$@" \
     "$suite" "${excluded[@]}" rxe_1 rxe_2 "${selected[@]}" \
     >"$LAB_OUT/$mode.tap" 2>"$LAB_OUT/$mode.err"
   echo $? >"$LAB_OUT/$mode.status"

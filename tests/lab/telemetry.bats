@@ -13,7 +13,7 @@ setup_file() {
 }
 
 @test "senders receive for the receiver's port and the switch's queue the values of tc" {
-  "$lab" --engine uml --timeout 1200 --hosts 6 --rate 200mbit --queue 2mb --priority \
+  "$lab" --engine uml --timeout 40000 --hosts 6 --rate 200mbit --queue 2mb --priority \
     --out "$BATS_TEST_TMPDIR" -- \
     "$top_srcdir/tests/lab/telemetry.sh" "$(realpath "$top_builddir")" 500 4
   # 4 senders of 200 Mb/s fill the queue by 75 bytes a us, within about 3 ms.

@@ -21,7 +21,7 @@ import sys
 import tempfile
 import time
 
-WAIT_S = 120
+TOLD_S = 120  # after this time a condition that does not hold is printed
 
 
 class Browser:
@@ -91,15 +91,16 @@ class Browser:
         return result["result"].get("value")
 
     def until(self, script, gone=()):
-        end = time.monotonic() + WAIT_S
+        told = time.monotonic() + TOLD_S
         while True:
             try:
                 if self.value(script):
                     return
             except gone:
                 pass
-            if time.monotonic() > end:
-                raise RuntimeError(f"never: {script}; the page is: {self.value('document.body.innerText')}")
+            if time.monotonic() > told:
+                told += 1000 * TOLD_S
+                print(f"not yet: {script}; the page is: {self.value('document.body.innerText')}", file=sys.stderr, flush=True)
             time.sleep(0.1)
 
     def drop(self, name):

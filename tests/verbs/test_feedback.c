@@ -289,7 +289,6 @@ static void a_forked_child_leaves_the_parents_feedback_alone(void **state)
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {
-		alarm(60);
 		rig_state(r.a, IBV_QPS_RESET);
 		exit(0);
 	}
@@ -645,7 +644,6 @@ static int run_mode(char **argv, const struct rig_mode *mode)
 		 on_telemetry(mode) || on_advice(mode) ? mode->settings[0] :
 		 "CCSHIM_CC=dcqcn:rate_timer=1000s,alpha_timer=1000s,byte_counter=0",
 		 "CCSHIM_SEGMENT=4k", "CCSHIM_BASE_RTT=20us", NULL);
-	alarm(300);
 	agent_path = path;
 	if (on_telemetry(mode))
 		return cmocka_run_group_tests_name(mode->name, telemetry_tests, NULL, NULL);

@@ -193,7 +193,6 @@ static void end_to_post(pthread_t thread)
  */
 static int child_that_cleans_up(struct rig *r)
 {
-	alarm(60);
 	if (rig_state(r->a, IBV_QPS_ERR) || rig_state(r->a, IBV_QPS_RESET))
 		return 1;
 	if (ibv_destroy_qp(r->a) || ibv_destroy_qp(r->b))
@@ -231,7 +230,6 @@ static void a_child_gets_events_of_the_parents_cq(void **state)
 	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, K4, IBV_SEND_SIGNALED), 0);
 	pid = fork();
 	if (pid == 0) {
-		alarm(60);
 		if (ibv_get_cq_event(r.channel, &cq, &context))
 			_exit(1);
 		ibv_ack_cq_events(cq, 1);
@@ -279,6 +277,5 @@ int main(int argc, char **argv)
 	(void)argc;
 	rig_exec(argv, "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_MAX_INFLIGHT=4k",
 		 "CCSHIM_BASE_RTT=20us", NULL);
-	alarm(120);
 	return cmocka_run_group_tests_name("fork", tests, NULL, NULL);
 }

@@ -85,7 +85,6 @@ static void exit_with_wrs_that_wait(unsigned char *shared)
 {
 	static struct rig r; /* not a leak */
 
-	alarm(60);
 	rig_open(&r, (struct rig_conf){ 0 });
 	memcpy(shared + RIG_BUF, r.src, RIG_BUF);
 	r.dst = shared;
@@ -117,7 +116,6 @@ static void exit_while_threads_post(unsigned char *unused)
 	pthread_t thread;
 
 	(void)unused;
-	alarm(60);
 	rig_open(&r, (struct rig_conf){ 0 });
 	for (unsigned i = 0; i < 3; i++)
 		pthread_create(&thread, NULL, post_and_poll, &r);
@@ -140,7 +138,6 @@ static void exit_in_a_signal_handler(unsigned char *unused)
 	static struct rig r;
 
 	(void)unused;
-	alarm(60);
 	setenv("CCSHIM_LINGER", "10ms", 1); /* it waits up to 10 ms for its lock */
 	rig_open(&r, (struct rig_conf){ 0 });
 	signal(SIGPROF, exit_now);
@@ -218,6 +215,5 @@ int main(int argc, char **argv)
 	(void)argc;
 	rig_exec(argv, "CCSHIM_CC=fixed:rate=1m", "CCSHIM_SEGMENT=4k", "CCSHIM_MAX_INFLIGHT=4k",
 		 "CCSHIM_BASE_RTT=20us", "CCSHIM_LINGER=10s", NULL);
-	alarm(120);
 	return cmocka_run_group_tests_name("linger", tests, NULL, NULL);
 }

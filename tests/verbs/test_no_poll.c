@@ -50,6 +50,5 @@ int main(int argc, char **argv)
 	(void)argc;
 	snprintf(cc, sizeof(cc), "CCSHIM_CC=%s/tests/verbs/.libs/windowed.so", dir ? dir : ".");
 	rig_exec(argv, cc, "CCSHIM_SEGMENT=4k", "CCSHIM_LINE_RATE=10g", NULL);
-	alarm(60);
 	return cmocka_run_group_tests_name("no poll", tests, NULL, NULL);
 }

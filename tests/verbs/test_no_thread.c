@@ -69,6 +69,5 @@ int main(int argc, char **argv)
 	(void)argc;
 	rig_exec(argv, "CCSHIM_CC=fixed:rate=1m", "CCSHIM_SEGMENT=4k", "CCSHIM_MAX_INFLIGHT=4k",
 		 "CCSHIM_BASE_RTT=20us", "CCSHIM_LOG_LEVEL=error", NULL);
-	alarm(60);
 	return cmocka_run_group_tests_name("no thread", tests, NULL, NULL);
 }

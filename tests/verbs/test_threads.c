@@ -280,6 +280,5 @@ int main(int argc, char **argv)
 	(void)argc;
 	rig_exec(argv, "CCSHIM_CC=fixed:rate=5g", "CCSHIM_SEGMENT=4k", "CCSHIM_MAX_INFLIGHT=16k",
 		 "CCSHIM_BASE_RTT=20us", "FAKERDMA_VENDOR=0xffffff:0", NULL);
-	alarm(250);
 	return cmocka_run_group_tests_name("threads", tests, NULL, NULL);
 }

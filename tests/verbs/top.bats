@@ -46,15 +46,18 @@ pages() {
 	tr -d '\r' < typescript | sed '/^Script /d; s/\x1b\[H/\n/g; s/\x1b\[[?0-9;]*[A-Za-z]//g'
 }
 
-# Wait until the pages have a line that matches.
+# Wait until the pages have a line that matches. What is missing after minutes is printed then, as the
+# harness kills a test that waits for ever.
 appears() {
-	for _ in $(seq 1200); do
-		if pages | grep -qE -- "$1"; then return 0; fi
+	local tries=0 alive=yes
+	until pages | grep -qE -- "$1"; do
+		if [ ! "$alive" ] || [ $((++tries)) -eq 3000 ]; then
+			{ echo "no line with $1 in:" && pages | tail -30; } | sed 's/^/# /' >&3
+		fi
+		[ "$alive" ]
+		kill -0 "$screen" 2> /dev/null || alive=
 		sleep 0.1
 	done
-	echo "no line with $1 in:"
-	pages | tail -30
-	return 1
 }
 
 press() {
