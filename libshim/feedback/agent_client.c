@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 #include "base/clock.h"
 #include "base/os.h"
 #include "base/thread.h"
+#include "cc/cap.h"
 #include "feedback/agent_conn.h"
 
 #pragma weak gnu_get_libc_version /* not in musl */
@@ -49,6 +51,7 @@ static struct {
 	char path[108];                  /* path of the agent's socket */
 	struct ccs_registrations reg;
 	uint64_t updated_ns, due_ns;     /* the last status update, the next turn */
+	_Atomic(struct ccs_cap *) caps;  /* CCS_CAP_PORTS, of the process's tenant; NULL: none yet */
 
 	/* Used by the thread only. */
 	int shm_fd, fd;                  /* fd -1: no connection */
@@ -118,17 +121,36 @@ static void handle_hello_reply(const struct ccs_ipc_result *result, uint64_t now
 	update_all(now_ns);
 }
 
+/* Flows may use the caps that they had: these stay mapped. */
+static void map_caps(int fd)
+{
+	const int seals = fcntl(fd, F_GET_SEALS);
+	const size_t len = CCS_CAP_PORTS * sizeof(struct ccs_cap);
+	void *at = MAP_FAILED;
+	struct stat st;
+
+	if (seals >= 0 && (seals & F_SEAL_SHRINK) && !fstat(fd, &st) && (size_t)st.st_size == len)
+		at = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (at != MAP_FAILED)
+		atomic_store_explicit(&client.caps, at, memory_order_release);
+	close(fd);
+}
+
 static void handle_replies(uint64_t now_ns)
 {
 	struct ccs_ipc_result result;
-	int error;
+	int error, passed;
 
 	while (client.fd >= 0) {
 		pthread_mutex_unlock(&client.lock);
-		error = ccs_agent_conn_reply(client.fd, &result);
+		error = ccs_agent_conn_reply(client.fd, &result, &passed);
+		if (passed >= 0)
+			map_caps(passed);
 		pthread_mutex_lock(&client.lock);
 		if (error == EAGAIN)
 			return;
+		if (!error && result.type == CCS_IPC_CAPS)
+			continue;
 		if (!error && !client.hello_done)
 			handle_hello_reply(&result, now_ns);
 		else if (error || ccs_reg_reply(&client.reg, result.slot, result.error, now_ns))
@@ -365,6 +387,14 @@ void ccs_agent_client_detach(struct ccs_slot *slot)
 const struct ccs_shm_path *ccs_agent_client_path(const _Atomic uint32_t *index)
 {
 	return ccs_reg_path(client.reg.shm, index);
+}
+
+struct ccs_cap *ccs_agent_client_cap(const struct ccs_slot *slot)
+{
+	struct ccs_cap *caps = atomic_load_explicit(&client.caps, memory_order_acquire);
+	const uint32_t index = atomic_load_explicit(&slot->cap, memory_order_relaxed);
+
+	return caps && index && index <= CCS_CAP_PORTS ? &caps[index - 1] : NULL;
 }
 
 void ccs_agent_client_finish(void)

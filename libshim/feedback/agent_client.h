@@ -27,6 +27,9 @@ void ccs_agent_client_detach(struct ccs_slot *slot);
  * not exist yet. The address of a record does not change. */
 const struct ccs_shm_path *ccs_agent_client_path(const _Atomic uint32_t *index);
 
+/* The cap that a slot names; NULL: the agent has given none. Caps stay mapped. */
+struct ccs_cap *ccs_agent_client_cap(const struct ccs_slot *slot);
+
 /* The process exits: end the thread. */
 void ccs_agent_client_finish(void);
 

@@ -78,11 +78,24 @@ int ccs_agent_conn_remove(int fd, uint32_t slot)
 	return send_struct(fd, &m, sizeof(m));
 }
 
-int ccs_agent_conn_reply(int fd, struct ccs_ipc_result *result)
+int ccs_agent_conn_reply(int fd, struct ccs_ipc_result *result, int *passed)
 {
-	const ssize_t n = TEMP_FAILURE_RETRY(recv(fd, result, sizeof(*result), MSG_DONTWAIT));
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_LEN(sizeof(int))];
+	} control;
+	struct iovec iov = { .iov_base = result, .iov_len = sizeof(*result) };
+	struct msghdr m = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = control.bytes, .msg_controllen = sizeof(control.bytes),
+	};
+	const ssize_t n = TEMP_FAILURE_RETRY(recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC));
 
+	*passed = -1;
 	if (n < 0)
 		return errno;
-	return n == sizeof(*result) && result->type == CCS_IPC_RESULT ? 0 : EPROTO;
+	if (m.msg_controllen >= CMSG_LEN(sizeof(int)) && control.head.cmsg_type == SCM_RIGHTS)
+		memcpy(passed, CMSG_DATA(&control.head), sizeof(*passed));
+	return n == sizeof(*result) && (result->type == CCS_IPC_RESULT || result->type == CCS_IPC_CAPS)
+	       ? 0 : EPROTO;
 }

@@ -14,7 +14,8 @@ int ccs_agent_conn_open(const char *path, int shm_fd);
 int ccs_agent_conn_add(int fd, uint32_t slot, const struct ccs_feedback_flow *flow);
 int ccs_agent_conn_remove(int fd, uint32_t slot);
 
-/* Receive the next reply. 0; EAGAIN: not yet received; other errors: the connection is broken. */
-int ccs_agent_conn_reply(int fd, struct ccs_ipc_result *result);
+/* Receive the next reply, and its descriptor or -1. 0; EAGAIN: not yet received; other errors: the
+ * connection is broken. */
+int ccs_agent_conn_reply(int fd, struct ccs_ipc_result *result, int *passed);
 
 #endif

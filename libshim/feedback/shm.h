@@ -31,7 +31,8 @@ struct ccs_slot {
 	_Atomic uint32_t path;           /* 1 + index of the peer's record; 0: no record yet */
 	_Atomic uint32_t inbound;        /* the same for the record of data that it READs */
 	_Atomic uint32_t inbound_flags;  /* enum ccs_peer_flag: feedback available for these data */
-	_Atomic uint64_t limit;          /* bit/s, its part of its tenant's cap; 0: no cap */
+	_Atomic uint64_t limit;          /* bit/s, its tenant's cap; 0: no cap */
+	_Atomic uint32_t cap;            /* 1 + its index in the page of CCS_IPC_CAPS; 0: its own */
 	_Alignas(64) _Atomic uint64_t rate; /* bit/s in force, to share CNPs counted per port */
 	_Atomic uint32_t status;         /* enum ccs_feedback_status */
 	_Atomic uint32_t period_us;      /* wanted period of telemetry; 0: not wanted */

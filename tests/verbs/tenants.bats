@@ -104,6 +104,42 @@ pods() {
 	[ "$(jq '.tenants | length' status)" -eq 64 ]
 }
 
+# terms NAME KEY=VALUE...: a pod with these annotations, as JSON.
+terms() {
+	jq -nc '$ARGS.positional | {metadata: {namespace: "n", name: .[0], uid: "uid-\(.[0])",
+		annotations: (.[1:] | map(capture("(?<key>[^=]*)=(?<value>.*)"; "m") | .key |= "ccshim/" + .) | from_entries)}}' --args "$@"
+}
+
+@test "annotations give a pod all terms of a tenant, and wrong ones none" {
+	{
+		terms all weight=2 cap=20g guarantee=5g
+		terms last class=background floor=2.5%
+		terms most cap=1000t
+		terms none cap=none
+	} | jq -s '{items: .}' | jq --argjson guarantees 5e9 -rf "$top_srcdir/tools/deploy/kubernetes-tenants.jq" > conf
+	! grep '^#' conf
+	start_agent --address 127.0.0.82
+	[ ! -s agent.err ] || { cat agent.err; false; }
+	jq -c .tenants status
+	jq -e '[.tenants[].tenant | .[:6]] == ["n-all-", "n-last", "n-most", "n-none"] and
+		(.tenants[0] | .weight == 2 and .cap_bps == 2e10 and .guarantee_bps == 5e9) and
+		.tenants[1].class == "background" and .tenants[2].cap_bps == 1e15' status
+	{
+		terms a cap=1e16
+		terms b cap=1001t
+		terms c cap=1g guarantee=2g
+		terms d floor=2%
+		terms e class=background guarantee=1g
+		terms f class=middle
+		terms g $'cap=1g\n[tenant mine]\nmatch = uid:0'
+		terms h guarantee=6g
+		terms i weight=2 floor=21% class=background
+	} | jq -s '{items: .}' | jq --argjson guarantees 5e9 -rf "$top_srcdir/tools/deploy/kubernetes-tenants.jq" > wrong
+	cat wrong
+	[ "$(grep -c '^# n-[a-i]: ' wrong)" -eq 9 ]
+	[ "$(wc -l < wrong)" -eq 9 ]
+}
+
 @test "units of a slice are a tenant by its path, as with systemd-run --slice" {
 	printf '%s\n' '[tenant backup]' 'match = cgroup:/backup.slice/*' 'weight = 0.25' \
 		'[tenant more]' 'match = cgroup:/backup.sliced/*' > conf

@@ -224,8 +224,10 @@ double ccs_qp_feedback_max_rate(const struct qp *qp)
 static void process_cap(struct qp *qp, uint64_t *now_ns)
 {
 	const double rate = ccs_qp_feedback_max_rate(qp);
+	const uint64_t cap = ccs_qp_feedback_cap(qp);
 
-	qp->feedback.capped = ccs_qp_feedback_cap(qp);
+	qp->feedback.capped = cap;
+	ccs_flow_set_cap(&qp->flow, cap ? ccs_agent_client_cap(qp->feedback.slot) : NULL, (double)cap);
 	if (rate != qp->flow.user.max_rate)
 		ccs_flow_set_max_rate(&qp->flow, rate, ccs_now(now_ns));
 }
