@@ -62,10 +62,10 @@ void ccs_caps_read(struct ccs_agent *a)
 		if (i < a->flows.tenants && k < CCS_AGENT_TENANTS) {
 			a->flows.cap[i] = old[k];
 			old[k].cap = NULL;
-			ccs_caps_renew(a, i);
 		} else if (i < a->flows.tenants) {
 			open_page(a, &a->flows.cap[i], name);
 		}
+		ccs_caps_renew(a, i);
 	}
 	for (unsigned k = 0; k < CCS_AGENT_TENANTS; k++)
 		close_page(&old[k]);
@@ -119,7 +119,7 @@ void ccs_caps_renew_client(struct ccs_agent *a, struct ccs_client *c)
 
 void ccs_caps_renew(struct ccs_agent *a, unsigned tenant)
 {
-	const double rate = a->flows.tenant[tenant].terms.cap;
+	const double rate = tenant < a->flows.tenants ? a->flows.tenant[tenant].terms.cap : 0;
 	struct ccs_cap_page *p = &a->flows.cap[tenant];
 
 	for (unsigned i = 0; i < p->ports && rate != p->rate; i++) /* forget reservations at the old rate */
