@@ -50,7 +50,10 @@ capped() {
 		capped 40e9 --tenants 1:cap=40g --topology star:5@100g --for 30ms --seed $seed --flows '64*cross:1,0,10g'
 		capped 3e9 --tenants 1:cap=3g --topology star:5@25g --for 100ms --seed $seed --verb read \
 			--flows '16*cross:1-2,0,10g'
+		capped 3e8 --tenants 1:cap=300m --topology star:5@10g --for 100ms --seed $seed --flows '16*cross:1,0,10g'
 	done
+	capped 1e9 --tenants 1:cap=1g --topology star:5@10g --for 50ms --flows '2000*cross:1,0,10g'
+	capped 2e9 --tenants 1:cap=2g --topology star:5@10g --for 5ms --flows cross:1,0,10g
 }
 
 # guaranteed SEED TENANTS TOPOLOGY FLOW BULK: the time of FLOW, the second tenant's, beside BULK is at

@@ -221,6 +221,31 @@ until_so() {
 	app= agent=
 }
 
+# The time has a lower limit only, which holds at any load.
+@test "two processes of a tenant share its cap" {
+	find_file
+	printf '%s\n' '[tenant a]' 'match = app:shown' 'cap = 20m' > conf
+	start_agent
+	begin_with none enforce
+	echo > json
+	until_so 'write 1' 'any(.tenant_cap_bps == 2e7)'
+	exec 6>&8 5<&7
+	local first=$app start us
+	begin_with none enforce
+	echo > json
+	until_so 'write 1' 'any(.tenant_cap_bps == 2e7)'
+	start=${EPOCHREALTIME/[^0-9]/}
+	echo 'write 100' >&6 # 9.8 Mbit
+	echo 'write 100' >&8
+	read -r -t 300 <&5
+	answer
+	us=$((${EPOCHREALTIME/[^0-9]/} - start))
+	echo "$us us for 19.6 Mbit"
+	[ "$us" -ge 950000 ]
+	exec 6>&- 8>&-
+	wait "$first"
+}
+
 @test "a cap delays nothing in mode observe, and with agent=off there is none" {
 	find_file
 	printf '%s\n' '[tenant a]' 'match = app:shown' 'cap = 1m' > conf
