@@ -12,7 +12,7 @@
 #define CCS_CAP_BURST_NS 200000ull       /* unused time of the cap that flows may make up for */
 
 struct ccs_cap {
-	_Alignas(64) _Atomic uint64_t free_ns; /* all that is reserved has left then */
+	_Alignas(64) _Atomic uint64_t free_ns; /* the reserved bytes have left then */
 };
 
 enum { CCS_CAP_PORTS = 64 };             /* a tenant's caps in one page, one per device and port */

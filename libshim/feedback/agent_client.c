@@ -51,7 +51,7 @@ static struct {
 	char path[108];                  /* path of the agent's socket */
 	struct ccs_registrations reg;
 	uint64_t updated_ns, due_ns;     /* the last status update, the next turn */
-	_Atomic(struct ccs_cap *) caps;  /* CCS_CAP_PORTS, of the process's tenant; NULL: none yet */
+	_Atomic(struct ccs_cap *) caps;  /* CCS_CAP_PORTS, of the process's tenant, or NULL */
 
 	/* Used by the thread only. */
 	int shm_fd, fd;                  /* fd -1: no connection */

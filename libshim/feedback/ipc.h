@@ -22,7 +22,7 @@ enum ccs_ipc_type {
 	CCS_IPC_RECORD,                  /* feed telemetry of a link */
 	CCS_IPC_STATUS,                  /* the reply is one JSON object, as text */
 	CCS_IPC_TENANT,                  /* set terms of a tenant */
-	CCS_IPC_CAPS,                    /* of the agent: a CCS_IPC_RESULT with another page of caps */
+	CCS_IPC_CAPS,                    /* from the agent: a CCS_IPC_RESULT with another page of caps */
 };
 
 struct ccs_ipc_hello {

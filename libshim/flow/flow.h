@@ -110,12 +110,13 @@ struct ccs_telemetry {
 	double advised_rate;             /* bit/s, to each flow; 0: none is advised */
 };
 
-/* A flow's part in its tenant's cap. */
+/* A flow's part in its tenant's terms. */
 struct ccs_flow_cap {
 	struct ccs_cap *shared;          /* with the tenant's other flows; NULL: no cap is in force */
 	double rate;                     /* of the cap, bit/s */
 	uint64_t at_ns;                  /* when the next segment may leave, if `bytes` is not 0 */
 	uint64_t bytes;                  /* reserved for it */
+	bool background;                 /* the class of its tenant */
 };
 
 /*
@@ -203,8 +204,8 @@ struct ccs_flow {
 		struct ccs_pacing pacing;
 		uint32_t uncharged;      /* bytes of earlier budgets that pacing has not charged */
 		uint16_t granted;        /* budget.bytes when it was granted */
+		struct ccs_flow_cap *cap; /* NULL: its tenant never had a cap, or class background */
 	} gate;                          /* of send_queue.c */
-	struct ccs_flow_cap *cap;        /* NULL: it never had one */
 
 	struct {
 		uint64_t origin_ns;      /* origin of the algorithm's time */
@@ -489,9 +490,9 @@ void ccs_flow_fail(struct ccs_flow *f);
  */
 void ccs_flow_settle(struct ccs_flow *f, bool succeeded);
 
-/* Share a cap of that rate, bit/s, from now on; it must outlive the flow. NULL: have none. Without
- * memory the cap is not shared. */
-void ccs_flow_set_cap(struct ccs_flow *f, struct ccs_cap *cap, double rate);
+/* Share a cap of that rate, bit/s, which must outlive the flow, and be in that class. NULL: have no cap.
+ * Without memory the cap is not shared. */
+void ccs_flow_set_cap(struct ccs_flow *f, struct ccs_cap *cap, double rate, bool background);
 
 /* Set the user's limit of the rate, bit/s. */
 void ccs_flow_set_max_rate(struct ccs_flow *f, double max_rate, uint64_t now_ns);

@@ -74,8 +74,8 @@ static void forget_segments(struct ccs_flow *f)
 
 void ccs_flow_reset(struct ccs_flow *f)
 {
-	if (f->cap)
-		f->cap->bytes = 0;
+	if (f->gate.cap)
+		f->gate.cap->bytes = 0;
 	f->wr_tail = f->wr_next = f->wr_head;
 	ccs_flow_set_withheld(f, 0);
 	f->next_offset = 0;
@@ -259,7 +259,7 @@ static inline uint64_t release_due_ns(const struct ccs_flow *f, uint64_t now_ns)
  */
 static __attribute__((noinline)) bool draw(struct ccs_flow *f, uint64_t len, uint64_t now_ns)
 {
-	struct ccs_flow_cap *c = f->cap;
+	struct ccs_flow_cap *c = f->gate.cap;
 
 	if (!c->shared || !f->user.enforce || !len)
 		return true;
@@ -279,17 +279,17 @@ static __attribute__((noinline)) bool draw(struct ccs_flow *f, uint64_t len, uin
 static inline bool is_due(struct ccs_flow *f, uint64_t len, uint64_t now_ns)
 {
 	return now_ns == CCS_TIME_UNKNOWN ||
-	       (release_due_ns(f, now_ns) <= now_ns && (!f->cap || draw(f, len, now_ns)));
+	       (release_due_ns(f, now_ns) <= now_ns && (!f->gate.cap || draw(f, len, now_ns)));
 }
 
-/* The release time, with the cap's, which may change meanwhile. */
+/* The release time, with the cap's, which may change before. */
 static uint64_t next_due_ns(const struct ccs_flow *f, uint64_t now_ns)
 {
 	const uint64_t due = release_due_ns(f, now_ns);
 
-	if (!f->cap || !f->cap->bytes || f->cap->at_ns <= due)
+	if (!f->gate.cap || !f->gate.cap->bytes || f->gate.cap->at_ns <= due)
 		return due;
-	return least(f->cap->at_ns, now_ns + CAP_CHECK_NS);
+	return least(f->gate.cap->at_ns, now_ns + CAP_CHECK_NS);
 }
 
 /*
@@ -350,7 +350,7 @@ static uint32_t uncharged_bytes(const struct ccs_flow *f)
 /* Bytes that pacing permits. At line rate, small WRs are not paced. A cap counts each segment. */
 static double paced_bytes(const struct ccs_flow *f)
 {
-	return ccs_flow_at_line_rate(f) ? INFINITY : f->cap && f->cap->shared ? -1
+	return ccs_flow_at_line_rate(f) ? INFINITY : f->gate.cap && f->gate.cap->shared ? -1
 		: ccs_pacing_credit(&f->gate.pacing, f->segments.len, f->last_timed.ns) -
 		  uncharged_bytes(f);
 }

@@ -574,6 +574,8 @@ static void a_cap_changes_at_once(void **state)
 	for (unsigned i = 0; i < 3; i++)
 		assert_cap(&b, i, 0, 1);
 	assert_cap(&b, 3, 300000000, 1);
+	assert_int_equal(set_terms(&b, "t1", CCS_TERM_BACKGROUND, (struct ccs_terms){ 0 }), 0);
+	assert_cap(&b, 3, 300000000 | CCS_BACKGROUND, 1);
 	/* a tenant that is no longer configured leaves no limit */
 	ntenants = 0;
 	ccs_agent_reload(b.r->agent[RP]);

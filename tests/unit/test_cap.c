@@ -29,7 +29,7 @@ static void begin(unsigned n, double rate)
 	for (unsigned i = 0; i < n; i++) {
 		open_flow(&g.flow[i], &conf, 4, 64, g.now);
 		end_slow_start(&g.flow[i]);
-		ccs_flow_set_cap(&g.flow[i], &g.cap, rate);
+		ccs_flow_set_cap(&g.flow[i], &g.cap, rate, false);
 		ccs_flow_set_max_rate(&g.flow[i], rate, g.now);
 	}
 }
@@ -155,14 +155,14 @@ static void another_rate_applies_at_once(void **state)
 	g.level = g.most = 0;
 	g.cap.free_ns = g.now; /* as the agent */
 	for (unsigned i = 0; i < g.n; i++)
-		ccs_flow_set_cap(&g.flow[i], &g.cap, g.rate);
+		ccs_flow_set_cap(&g.flow[i], &g.cap, g.rate, false);
 	for (unsigned i = 0; i < g.n; i++)
 		ccs_flow_set_max_rate(&g.flow[i], g.rate, g.now);
 	run(20 * MS, 10 * US);
 	assert_float_equal(share(20 * MS), 1, 0.05);
 	assert_no_burst();
 	for (unsigned i = 0; i < g.n; i++)
-		ccs_flow_set_cap(&g.flow[i], NULL, 0);
+		ccs_flow_set_cap(&g.flow[i], NULL, 0, false);
 	for (unsigned i = 0; i < g.n; i++)
 		ccs_flow_set_max_rate(&g.flow[i], INFINITY, g.now);
 	run(1 * MS, 10 * US);

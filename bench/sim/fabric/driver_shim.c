@@ -106,22 +106,24 @@ static void start(struct sim *s, struct flow *f)
 		.segment = l->segment, .max_inflight = l->max_inflight,
 		.split = true, .enforce = true, .seed = rng_next(&s->random),
 	};
+	const struct ccs_cc_spec *own = s->conf->tenant_spec;
 	struct ccs_cap *cap = caps_of(s, f);
 	struct shim_state *h = f->shim;
 
 	set_application(s, f);
 	h->poll_at = NEVER;
-	if (ccs_flow_init(&h->flow, &conf, algorithm_of(s, f->spec->priority),
+	if (ccs_flow_init(&h->flow, &conf, own && f->spec->tenant ? &own[f->spec->tenant - 1]
+			  : algorithm_of(s, f->spec->priority),
 			  l->entries ? l->entries : WRS, l->device_entries ? l->device_entries : SEGMENTS, now_ns(s)))
 		mem_checked(NULL);
 	h->flow.cc.path.payload_share = (double)s->conf->wire.payload /
 					(s->conf->wire.payload + s->conf->wire.header);
 	if (s->conf->rto_us > 0)
 		h->flow.rtt.loss_us = (float)s->conf->rto_us;
-	if (cap) {
-		ccs_flow_set_cap(&h->flow, cap, caps_rate(s, f));
+	if (f->spec->tenant)
+		ccs_flow_set_cap(&h->flow, cap, caps_rate(s, f), s->conf->agents.terms[f->spec->tenant - 1].floor > 0);
+	if (cap)
 		ccs_flow_set_max_rate(&h->flow, fmin(caps_rate(s, f), conf.max_rate), now_ns(s));
-	}
 	if (l->reads)
 		h->flow.reads.max = (uint16_t)l->reads;
 	if (l->bottleneck > 0) {

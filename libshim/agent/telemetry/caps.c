@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A tenant's processes share a page of the agent's memory, which has the tenant's cap at each port. The
- * agent writes the rate into the slots of the flows, which share the times there (cc/cap.h). It reads
- * nothing that the processes write.
+ * agent writes the rate into the slots of the flows, which share the times there (cc/cap.h). It does not
+ * read the page.
  */
 #include "agent/telemetry/caps.h"
 
@@ -100,7 +100,7 @@ static uint32_t index_of(struct ccs_cap_page *p, const struct ccs_agent_flow *f)
 void ccs_caps_join(struct ccs_agent *a, struct ccs_agent_flow *f)
 {
 	struct ccs_client *c = f->client;
-	const double cap = c->tenant ? a->flows.tenant[c->tenant - 1].terms.cap : 0;
+	const struct ccs_terms *t = c->tenant ? &a->flows.tenant[c->tenant - 1].terms : NULL;
 	struct ccs_slot *slot = ccs_client_slot(c, f->slot);
 	struct ccs_cap_page *p = ccs_caps_page(a, c);
 	const uint32_t index = p ? index_of(p, f) : 0;
@@ -108,7 +108,8 @@ void ccs_caps_join(struct ccs_agent *a, struct ccs_agent_flow *f)
 	if (!slot)
 		return;
 	atomic_store_explicit(&slot->cap, index, memory_order_relaxed);
-	atomic_store_explicit(&slot->limit, (uint64_t)cap, memory_order_relaxed);
+	atomic_store_explicit(&slot->limit, t ? (uint64_t)t->cap | (t->floor > 0 ? CCS_BACKGROUND : 0) : 0,
+			      memory_order_relaxed);
 }
 
 void ccs_caps_renew_client(struct ccs_agent *a, struct ccs_client *c)
