@@ -90,6 +90,8 @@ ccs_core_sources = \
 	libshim/config/rules.h \
 	libshim/feedback/agent_client.c \
 	libshim/feedback/agent_client.h \
+	libshim/feedback/agent_conn.c \
+	libshim/feedback/agent_conn.h \
 	libshim/feedback/hwclock.c \
 	libshim/feedback/hwclock.h \
 	libshim/feedback/ipc.h \

@@ -68,6 +68,8 @@ static void set_changes(struct options *o, const struct topology *t, uint64_t be
 	o->conf.changes = o->changes;
 }
 
+#define BACKGROUND 16.0 /* factor of delta in class background */
+
 static void read_algorithm(const struct options *o, const char *text, struct ccs_cc_spec *spec)
 {
 	char err[320];
@@ -99,6 +101,28 @@ static void set_marks(struct options *o, unsigned priority, const struct ccs_cc_
 		*m = &nscc;
 }
 
+/* Without agents, copa's delta gives each flow a weight: 1/delta segments of it are in the queue. */
+static void read_deltas(struct options *o, const struct ccs_cc_spec *spec)
+{
+	static struct ccs_cc_spec own[FAB_TENANTS];
+	const int delta = ccs_cc_find_param(spec->ops, "delta");
+
+	if (delta < 0 || !o->conf.shim)
+		die("--tenants needs --agents, and --cc rcp or auto, or --hosts shim and --cc copa, where weights act on each flow");
+	for (unsigned i = 0; i < o->conf.agents.tenants; i++) {
+		const struct ccs_terms *t = &o->conf.agents.terms[i];
+
+		if (t->cap > 0 || t->guarantee > 0)
+			die("--tenants: caps and guarantees need --agents");
+		own[i] = *spec;
+		own[i].given[delta] = (isnan(spec->given[delta]) ? spec->ops->params[delta].def : spec->given[delta]) /
+				      t->weight * (t->floor > 0 ? BACKGROUND : 1);
+		own[i].given[delta] = fmin(fmax(own[i].given[delta], spec->ops->params[delta].min),
+					   spec->ops->params[delta].max);
+	}
+	o->conf.tenant_spec = own;
+}
+
 /* spec: of --cc, then one for each priority */
 static void read_algorithms(struct options *o, struct ccs_cc_spec *spec)
 {
@@ -118,7 +142,7 @@ static void read_algorithms(struct options *o, struct ccs_cc_spec *spec)
 	}
 	o->conf.agents.advise = needs & CCS_NEEDS_ADVICE;
 	if (o->conf.agents.tenants && !o->conf.agents.advise)
-		die("--tenants: receivers' agents share the ports: it needs --agents, and --cc rcp or auto");
+		read_deltas(o, spec);
 	if (o->conf.agents.present && o->conf.agents.advise && needs & CCS_NEEDS_TELEMETRY)
 		die("--priority-cc: agents send rates or records, and one algorithm needs each");
 }

@@ -102,7 +102,6 @@ struct ccs_agent *ccs_agent_open(const struct ccs_agent_config *config, char *er
 	a->config.port = config->port ? config->port : CCS_WIRE_PORT;
 	a->counters.sysfs = config->sysfs ? config->sysfs : "/sys";
 	a->opened_ns = ccs_agent_now(a);
-	a->due.caps_ns = UINT64_MAX;
 	a->epoll = a->stop.fd = a->netlink.fd = -1;
 	a->listener.source.fd = a->refused.fd = -1;
 	if (parse_addresses(a, err, len) == 0 && open_components(a, err, len) == 0) {
@@ -171,8 +170,6 @@ static int64_t next_timeout_ns(const struct ccs_agent *a)
 		due_ns = a->due.counters_ns;
 	if (a->demand.wanted && a->due.demand_ns < due_ns)
 		due_ns = a->due.demand_ns;
-	if (a->due.caps_ns < due_ns)
-		due_ns = a->due.caps_ns;
 	if (ccs_sampler_due(a) < due_ns)
 		due_ns = ccs_sampler_due(a);
 	return due_ns <= now_ns ? 0 : (int64_t)(due_ns - now_ns);
@@ -213,7 +210,6 @@ void ccs_agent_turn(struct ccs_agent *a, int64_t timeout_ns)
 	poll_counters(a);
 	now_ns = ccs_agent_now(a);
 	ccs_demand_update(a, now_ns);
-	ccs_caps_update(a, now_ns);
 	ccs_sampler_run(a);
 	ccs_udp_flush(a);
 }
@@ -244,6 +240,7 @@ void ccs_agent_reload(struct ccs_agent *a)
 void ccs_agent_close(struct ccs_agent *a)
 {
 	ccs_clients_close(a);
+	ccs_caps_close(a);
 	ccs_capture_close(a);
 	ccs_udp_close(a);
 	ccs_ports_close(a);

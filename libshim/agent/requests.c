@@ -7,6 +7,7 @@
 
 #include "agent/cnp/cnp.h"
 #include "agent/host/core.h"
+#include "agent/telemetry/caps.h"
 #include "agent/telemetry/telemetry.h"
 #include "agent/tenants.h"
 
@@ -24,6 +25,34 @@ static bool send_result(const struct ccs_client *c, int error, uint32_t slot)
 	};
 
 	return send_reply(c, &r, sizeof(r));
+}
+
+bool ccs_ipc_send_caps(const struct ccs_client *c, enum ccs_ipc_type type, int fd)
+{
+	struct ccs_ipc_result r = { .type = type, .version = CCS_IPC_VERSION };
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = { .head = { .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS,
+				.cmsg_len = CMSG_LEN(sizeof(int)) } };
+	struct iovec iov = { .iov_base = &r, .iov_len = sizeof(r) };
+	const struct msghdr m = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = control.bytes, .msg_controllen = sizeof(control.bytes),
+	};
+
+	memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
+	return sendmsg(c->source.fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)sizeof(r);
+}
+
+static bool answer_hello(struct ccs_agent *a, struct ccs_client *c, int error)
+{
+	const struct ccs_cap_page *page = error || !c->shm ? NULL : ccs_caps_page(a, c);
+
+	if (!page)
+		return send_result(c, error, 0);
+	c->caps = page->cap;
+	return ccs_ipc_send_caps(c, CCS_IPC_RESULT, page->fd);
 }
 
 static int map_region(struct ccs_agent *a, struct ccs_client *c, int fd)
@@ -104,7 +133,7 @@ static bool handle_request(struct ccs_agent *a, struct ccs_client *c, uint32_t t
 
 	switch (type) {
 	case CCS_IPC_HELLO:
-		return send_result(c, handle_hello(a, c, data, fd), 0);
+		return answer_hello(a, c, handle_hello(a, c, data, fd));
 	case CCS_IPC_ADD:
 		return send_result(c, c->hello_done ? ccs_agent_flow_add(a, c, add) : EPROTO,
 				   add->slot);

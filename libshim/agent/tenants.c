@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
 
+#include "agent/events.h"
 #include "agent/telemetry/caps.h"
 #include "agent/telemetry/telemetry.h"
 
@@ -18,11 +20,17 @@ static int tenant_of(const struct ccs_agent *a, const struct ccs_client *c)
 void ccs_agent_tenants_find(struct ccs_agent *a, struct ccs_client *c)
 {
 	const int found = tenant_of(a, c);
+	const struct ccs_cap_page *page;
 
 	ccs_demand_forget(c);
 	c->tenant = found >= 0 && (unsigned)found < a->flows.tenants ? 1 + (uint32_t)found : 0;
-	if (c->tenant || c->limited)
-		ccs_caps_renew(a);
+	page = ccs_caps_page(a, c);
+	/* One that cannot get another page, because it reads no answers, connects again. */
+	if (c->first && page && page->cap != c->caps && !ccs_ipc_send_caps(c, CCS_IPC_CAPS, page->fd))
+		shutdown(c->source.fd, SHUT_RDWR);
+	if (c->first)
+		c->caps = page ? page->cap : NULL;
+	ccs_caps_renew_client(a, c);
 }
 
 void ccs_agent_tenants_read(struct ccs_agent *a)
@@ -33,6 +41,7 @@ void ccs_agent_tenants_read(struct ccs_agent *a)
 		if (c->source.fd >= 0)
 			ccs_demand_forget(c);
 	a->flows.tenants = a->config.tenants(a->config.tenant_arg, a->flows.tenant);
+	ccs_caps_read(a);
 	for (struct ccs_client *c = a->client; c < a->client + CCS_AGENT_CLIENTS; c++)
 		if (c->source.fd >= 0)
 			ccs_agent_tenants_find(a, c);
@@ -90,7 +99,7 @@ int ccs_agent_tenants_set(struct ccs_agent *a, const struct ccs_client *c, const
 	before = t->terms;
 	if (ccs_terms_set(&t->terms, &terms, m->set))
 		return EINVAL;
-	ccs_caps_renew(a);
+	ccs_caps_renew(a, (unsigned)(t - a->flows.tenant));
 	before.cap = t->terms.cap;
 	if (memcmp(&before, &t->terms, sizeof(before)) == 0) /* other hosts do not get caps */
 		return 0;

@@ -2,27 +2,22 @@
 #ifndef CCS_CC_CAP_H
 #define CCS_CC_CAP_H
 /*
- * A tenant's cap at a port of its host, as limits of its flows' rates whose sum is the cap. A flow that
- * uses its limit gets an equal part of the bytes that the others do not use. An idle flow keeps a small
- * limit, so that flows that begin together do not exceed the cap before they are measured.
- *
- * Pure functions; the caller measures all flows of the tenant at the port every few ms.
+ * A tenant's cap at a port, shared by the tenant's flows in all its processes. A flow reserves the bytes
+ * of its next segment and sends them at the time that it gets: reservations follow each other at the
+ * rate of the cap, so flows that wait send in turn, and one that sends alone has the whole cap.
  */
+#include <stdatomic.h>
 #include <stdint.h>
 
-struct ccs_cap_flow {
-	double limit, before;    /* bit/s, now and before the last division; 0: new */
-	double demand;           /* bit/s; INFINITY: it uses its limit */
-	uint64_t bytes, since_ns; /* at the begin of the measurement */
+#define CCS_CAP_BURST_NS 200000ull       /* unused time of the cap that flows may make up for */
+
+struct ccs_cap {
+	_Alignas(64) _Atomic uint64_t free_ns; /* the reserved bytes have left then */
 };
 
-/* Begin with the limit of an idle flow of this cap. bytes: that the flow has sent or requested. */
-void ccs_cap_begin(struct ccs_cap_flow *f, double cap, uint64_t bytes, uint64_t now_ns);
+enum { CCS_CAP_PORTS = 64 };             /* a tenant's caps in one page, one per device and port */
 
-/* segment: bytes that it sends at once; 0: unknown. */
-void ccs_cap_measure(struct ccs_cap_flow *f, uint64_t bytes, double segment, uint64_t now_ns);
-
-/* Divide the cap: sets the limits of the flows. */
-void ccs_cap_divide(struct ccs_cap_flow *const *flow, unsigned n, double cap);
+/* The time at which these bytes may leave at that rate, bit/s. */
+uint64_t ccs_cap_reserve(struct ccs_cap *c, double rate, uint64_t bytes, uint64_t now_ns);
 
 #endif

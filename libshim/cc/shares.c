@@ -17,7 +17,7 @@ static bool is_within(double value, double least, double most)
 
 static bool is_rate(double value)
 {
-	return !(value > 0 || value < 0) || is_within(value, CCS_TERM_RATE_LEAST, 1e15);
+	return !(value > 0 || value < 0) || is_within(value, CCS_TERM_RATE_LEAST, CCS_TERM_RATE_MOST);
 }
 
 const char *ccs_terms_set(struct ccs_terms *to, const struct ccs_terms *from, unsigned set)
@@ -37,7 +37,7 @@ const char *ccs_terms_set(struct ccs_terms *to, const struct ccs_terms *from, un
 	if (!is_within(t.weight, CCS_WEIGHT_LEAST, CCS_WEIGHT_MOST))
 		return "the weight is not from 0.01 to 100";
 	if (!is_rate(t.cap) || !is_rate(t.guarantee) || isnan(t.cap) || isnan(t.guarantee))
-		return "a cap or guarantee is at least 1 Mb/s";
+		return "a cap or guarantee is not from 1 Mb/s to 1000 Tb/s";
 	if (set & CCS_TERM_FLOOR && !is_within(t.floor, CCS_FLOOR_LEAST, CCS_FLOOR_MOST))
 		return "the floor is not from 0.01% to 20%";
 	if (t.cap > 0 && t.cap < t.guarantee)
@@ -129,7 +129,7 @@ double ccs_shares_assign(struct ccs_tenant_share *s, unsigned n, double capacity
 	const double floors = ccs_min(sum.floors, sum.guarantees > 0 ? FLOORS_BESIDE : FLOORS_MOST);
 	double left = 1 - floors, given;
 
-	if (!sum.foreground || !(sum.guarantees + sum.floors > 0))
+	if (!sum.foreground || !(sum.guarantees + sum.floors > 0) || !(capacity > 0))
 		return 0;
 	given = give_guarantees(s, n, scale, &left, &sum.weights);
 	for (struct ccs_tenant_share *t = s; t < s + n; t++)

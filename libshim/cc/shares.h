@@ -23,6 +23,7 @@
 #define CCS_FLOOR_MOST 0.2
 
 #define CCS_TERM_RATE_LEAST 1e6          /* lowest cap and guarantee, bit/s */
+#define CCS_TERM_RATE_MOST 1e15
 #define CCS_GUARANTEES_MOST 0.9          /* their sum, as a share of a port's capacity */
 
 /* A tenant's terms. */

@@ -98,8 +98,8 @@ static void parse_match(struct reading *r, const struct ccs_conf_item *item)
 static int parse_rate(const char *value, double *rate)
 {
 	if (strcmp(value, "none") != 0)
-		return ccs_parse_unit(value, CCS_UNIT_RATE, rate) || !(*rate >= CCS_TERM_RATE_LEAST) || isinf(*rate)
-		       ? EINVAL : 0;
+		return ccs_parse_unit(value, CCS_UNIT_RATE, rate) ||
+		       !(*rate >= CCS_TERM_RATE_LEAST && *rate <= CCS_TERM_RATE_MOST) ? EINVAL : 0;
 	*rate = 0;
 	return 0;
 }
@@ -129,7 +129,7 @@ int ccs_term_parse(const char *name, const char *value, struct ccs_terms *t, uns
 	} else if (strcmp(name, "cap") == 0 || strcmp(name, "guarantee") == 0) {
 		term = *name == 'c' ? CCS_TERM_CAP : CCS_TERM_GUARANTEE;
 		if (parse_rate(value, *name == 'c' ? &t->cap : &t->guarantee))
-			valid = "a rate of at least 1m, such as 10g, or none";
+			valid = "a rate from 1m to 1000t, such as 10g, or none";
 	} else if (strcmp(name, "class") == 0) {
 		term = background ? CCS_TERM_BACKGROUND : CCS_TERM_FOREGROUND;
 		if (!background && strcmp(value, "foreground") != 0)

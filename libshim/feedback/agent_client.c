@@ -10,18 +10,18 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/os.h"
 #include "base/thread.h"
+#include "cc/cap.h"
+#include "feedback/agent_conn.h"
 
 #pragma weak gnu_get_libc_version /* not in musl */
 
@@ -51,6 +51,7 @@ static struct {
 	char path[108];                  /* path of the agent's socket */
 	struct ccs_registrations reg;
 	uint64_t updated_ns, due_ns;     /* the last status update, the next turn */
+	_Atomic(struct ccs_cap *) caps;  /* CCS_CAP_PORTS, of the process's tenant, or NULL */
 
 	/* Used by the thread only. */
 	int shm_fd, fd;                  /* fd -1: no connection */
@@ -120,17 +121,36 @@ static void handle_hello_reply(const struct ccs_ipc_result *result, uint64_t now
 	update_all(now_ns);
 }
 
+/* Flows may use the caps that they had: these stay mapped. */
+static void map_caps(int fd)
+{
+	const int seals = fcntl(fd, F_GET_SEALS);
+	const size_t len = CCS_CAP_PORTS * sizeof(struct ccs_cap);
+	void *at = MAP_FAILED;
+	struct stat st;
+
+	if (seals >= 0 && (seals & F_SEAL_SHRINK) && !fstat(fd, &st) && (size_t)st.st_size == len)
+		at = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (at != MAP_FAILED)
+		atomic_store_explicit(&client.caps, at, memory_order_release);
+	close(fd);
+}
+
 static void handle_replies(uint64_t now_ns)
 {
 	struct ccs_ipc_result result;
-	int error;
+	int error, passed;
 
 	while (client.fd >= 0) {
 		pthread_mutex_unlock(&client.lock);
-		error = ccs_agent_conn_reply(client.fd, &result);
+		error = ccs_agent_conn_reply(client.fd, &result, &passed);
+		if (passed >= 0)
+			map_caps(passed);
 		pthread_mutex_lock(&client.lock);
 		if (error == EAGAIN)
 			return;
+		if (!error && result.type == CCS_IPC_CAPS)
+			continue;
 		if (!error && !client.hello_done)
 			handle_hello_reply(&result, now_ns);
 		else if (error || ccs_reg_reply(&client.reg, result.slot, result.error, now_ns))
@@ -369,6 +389,14 @@ const struct ccs_shm_path *ccs_agent_client_path(const _Atomic uint32_t *index)
 	return ccs_reg_path(client.reg.shm, index);
 }
 
+struct ccs_cap *ccs_agent_client_cap(const struct ccs_slot *slot)
+{
+	struct ccs_cap *caps = atomic_load_explicit(&client.caps, memory_order_acquire);
+	const uint32_t index = atomic_load_explicit(&slot->cap, memory_order_relaxed);
+
+	return caps && index && index <= CCS_CAP_PORTS ? &caps[index - 1] : NULL;
+}
+
 void ccs_agent_client_finish(void)
 {
 	struct timespec until;
@@ -384,82 +412,4 @@ void ccs_agent_client_finish(void)
 	until = ccs_clock_timespec(ccs_clock_ns(CLOCK_REALTIME) + FINISH_S * 1000000000ull);
 	if (was)
 		pthread_timedjoin_np(client.thread, NULL, &until);
-}
-
-static int send_message(int fd, struct msghdr *msg)
-{
-	return TEMP_FAILURE_RETRY(sendmsg(fd, msg, MSG_DONTWAIT | MSG_NOSIGNAL)) < 0 ? errno : 0;
-}
-
-static int send_struct(int fd, void *message, size_t len)
-{
-	struct iovec iov = { .iov_base = message, .iov_len = len };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
-
-	return send_message(fd, &msg);
-}
-
-static int send_hello(int fd, int shm_fd)
-{
-	struct ccs_ipc_hello m = { .type = CCS_IPC_HELLO, .version = CCS_IPC_VERSION };
-	union {
-		struct cmsghdr head;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = { .head = { .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS,
-				.cmsg_len = CMSG_LEN(sizeof(int)) } };
-	struct iovec iov = { .iov_base = &m, .iov_len = sizeof(m) };
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = control.bytes, .msg_controllen = sizeof(control.bytes),
-	};
-
-	memcpy(CMSG_DATA(&control.head), &shm_fd, sizeof(shm_fd));
-	return send_message(fd, &msg);
-}
-
-int ccs_agent_conn_open(const char *path, int shm_fd)
-{
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	int error = fd < 0 ? errno : 0;
-
-	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
-	if (!error && connect(fd, (const struct sockaddr *)&address, sizeof(address)))
-		error = errno;
-	if (!error)
-		error = send_hello(fd, shm_fd);
-	if (!error)
-		return fd;
-	ccs_close(fd);
-	errno = error;
-	return -1;
-}
-
-int ccs_agent_conn_add(int fd, uint32_t slot, const struct ccs_feedback_flow *flow)
-{
-	struct ccs_ipc_add m = {
-		.type = CCS_IPC_ADD, .slot = slot, .port = flow->port,
-		.local_qpn = flow->local_qpn, .peer_qpn = flow->peer_qpn,
-	};
-
-	snprintf(m.device, sizeof(m.device), "%.63s", flow->device);
-	memcpy(m.local_gid, flow->local_gid, sizeof(m.local_gid));
-	memcpy(m.peer_gid, flow->peer_gid, sizeof(m.peer_gid));
-	return send_struct(fd, &m, sizeof(m));
-}
-
-int ccs_agent_conn_remove(int fd, uint32_t slot)
-{
-	struct ccs_ipc_remove m = { .type = CCS_IPC_REMOVE, .slot = slot };
-
-	return send_struct(fd, &m, sizeof(m));
-}
-
-int ccs_agent_conn_reply(int fd, struct ccs_ipc_result *result)
-{
-	const ssize_t n = TEMP_FAILURE_RETRY(recv(fd, result, sizeof(*result), MSG_DONTWAIT));
-
-	if (n < 0)
-		return errno;
-	return n == sizeof(*result) && result->type == CCS_IPC_RESULT ? 0 : EPROTO;
 }

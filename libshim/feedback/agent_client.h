@@ -10,7 +10,6 @@
  *
  * Any thread may attach and detach; neither waits for an agent. Not allowed after fork.
  */
-#include "feedback/ipc.h"
 #include "feedback/registrations.h"
 
 /* Set the path of the agent's socket. Call once, before any attach. */
@@ -28,18 +27,10 @@ void ccs_agent_client_detach(struct ccs_slot *slot);
  * not exist yet. The address of a record does not change. */
 const struct ccs_shm_path *ccs_agent_client_path(const _Atomic uint32_t *index);
 
+/* The cap that a slot names; NULL: the agent has given none. Caps stay mapped. */
+struct ccs_cap *ccs_agent_client_cap(const struct ccs_slot *slot);
+
+/* The process exits: end the thread. */
 void ccs_agent_client_finish(void);
-
-/* The connection; feedback/ipc.h has the messages. No call blocks. Connects, and sends the HELLO with
- * the region's descriptor. A descriptor, or -1 and errno. */
-int ccs_agent_conn_open(const char *path, int shm_fd);
-
-/* Add a flow in that slot, or remove it. 0; EAGAIN: the socket is full; other errors: the
- * connection is broken. */
-int ccs_agent_conn_add(int fd, uint32_t slot, const struct ccs_feedback_flow *flow);
-int ccs_agent_conn_remove(int fd, uint32_t slot);
-
-/* Receive the next reply. 0; EAGAIN: not yet received; other errors: the connection is broken. */
-int ccs_agent_conn_reply(int fd, struct ccs_ipc_result *result);
 
 #endif

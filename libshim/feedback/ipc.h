@@ -5,7 +5,8 @@
  * Messages between the processes of a host and its agent over a UNIX socket (SOCK_SEQPACKET): each
  * message is one packet, one of these structs, in host byte order. Each request except
  * CCS_IPC_REMOVE is answered by a CCS_IPC_RESULT, in order (STATUS: by text, or by a CCS_IPC_RESULT
- * with EAGAIN if the user has requested it too often).
+ * with EAGAIN if the user has requested it too often). The result of a HELLO with a region, and each
+ * CCS_IPC_CAPS, has the descriptor of the memory with the caps of the process's tenant, if it has one.
  */
 #include <stdint.h>
 
@@ -21,6 +22,7 @@ enum ccs_ipc_type {
 	CCS_IPC_RECORD,                  /* feed telemetry of a link */
 	CCS_IPC_STATUS,                  /* the reply is one JSON object, as text */
 	CCS_IPC_TENANT,                  /* set terms of a tenant */
+	CCS_IPC_CAPS,                    /* from the agent: a CCS_IPC_RESULT with another page of caps */
 };
 
 struct ccs_ipc_hello {

@@ -25,13 +25,16 @@
 
 enum { CCS_SHM_SLOTS = 65536, CCS_SHM_PATHS = 4096 };
 
+#define CCS_BACKGROUND (1ull << 63)     /* its tenant is of class background */
+
 /* A flow's slot. The agent writes the first cache line, the process the second one. */
 struct ccs_slot {
 	_Atomic uint64_t cnps;           /* received; not reset when the slot is reused */
 	_Atomic uint32_t path;           /* 1 + index of the peer's record; 0: no record yet */
 	_Atomic uint32_t inbound;        /* the same for the record of data that it READs */
 	_Atomic uint32_t inbound_flags;  /* enum ccs_peer_flag: feedback available for these data */
-	_Atomic uint64_t limit;          /* bit/s, its part of its tenant's cap; 0: no cap */
+	_Atomic uint64_t limit;          /* bit/s, its tenant's cap; 0: no cap. With CCS_BACKGROUND */
+	_Atomic uint32_t cap;            /* 1 + its index in the page of CCS_IPC_CAPS; 0: unknown */
 	_Alignas(64) _Atomic uint64_t rate; /* bit/s in force, to share CNPs counted per port */
 	_Atomic uint32_t status;         /* enum ccs_feedback_status */
 	_Atomic uint32_t period_us;      /* wanted period of telemetry; 0: not wanted */

@@ -64,6 +64,9 @@ int ccs_flow_init(struct ccs_flow *f, const struct ccs_flow_config *conf,
 void ccs_flow_destroy(struct ccs_flow *f)
 {
 	ccs_send_queue_destroy(f);
+	if (f->gate.cap)
+		ccs_pool_free(f->gate.cap, 1, sizeof(*f->gate.cap));
+	f->gate.cap = NULL;
 	if (f->rtt.owns_stats)
 		ccs_pool_free(f->rtt.stats, 1, sizeof(*f->rtt.stats));
 	f->rtt.stats = NULL;

@@ -21,6 +21,7 @@
 
 #include <ccshim/stats.h>
 
+#include "cc/cap.h"
 #include "cc/cc.h"
 #include "flow/base_rtt.h"
 #include "flow/control_state.h"
@@ -109,6 +110,15 @@ struct ccs_telemetry {
 	double advised_rate;             /* bit/s, to each flow; 0: none is advised */
 };
 
+/* A flow's part in its tenant's terms. */
+struct ccs_flow_cap {
+	struct ccs_cap *shared;          /* with the tenant's other flows; NULL: no cap is in force */
+	double rate;                     /* of the cap, bit/s */
+	uint64_t at_ns;                  /* when the next segment may leave, if `bytes` is not 0 */
+	uint64_t bytes;                  /* reserved for it */
+	bool background;                 /* the class of its tenant */
+};
+
 /*
  * A host may have 100 000 of these, so memory that only active flows need is allocated when they
  * send. What a WR and its completion need while the gate is open comes first, in three cache lines,
@@ -177,6 +187,7 @@ struct ccs_flow {
 		uint8_t base_samples;    /* samples of the base RTT, up to CCS_RTT_BASE_SAMPLES */
 		uint8_t imprecise_samples; /* samples too imprecise for it, up to the same */
 	} learned;
+	uint32_t internal;               /* segments in flight whose completion is internal */
 	uint64_t gated_since_ns;         /* 0: no WR is waiting */
 	struct {
 		uint64_t ns;             /* its time, or of a timed segment's completion since */
@@ -193,8 +204,8 @@ struct ccs_flow {
 		struct ccs_pacing pacing;
 		uint32_t uncharged;      /* bytes of earlier budgets that pacing has not charged */
 		uint16_t granted;        /* budget.bytes when it was granted */
+		struct ccs_flow_cap *cap; /* NULL: its tenant never had a cap, or class background */
 	} gate;                          /* of send_queue.c */
-	uint32_t internal;               /* segments in flight whose completion is internal */
 
 	struct {
 		uint64_t origin_ns;      /* origin of the algorithm's time */
@@ -478,6 +489,10 @@ void ccs_flow_fail(struct ccs_flow *f);
  * or else its WRs are still incomplete. The number ccs_flow_newest() + 1 is not used again.
  */
 void ccs_flow_settle(struct ccs_flow *f, bool succeeded);
+
+/* Share a cap of that rate, bit/s, which must outlive the flow, and be in that class. NULL: have no cap.
+ * Without memory the cap is not shared. */
+void ccs_flow_set_cap(struct ccs_flow *f, struct ccs_cap *cap, double rate, bool background);
 
 /* Set the user's limit of the rate, bit/s. */
 void ccs_flow_set_max_rate(struct ccs_flow *f, double max_rate, uint64_t now_ns);

@@ -11,6 +11,8 @@
 
 enum { UNTIMED_MAX = 128 };
 
+#define CAP_CHECK_NS 10000000ull /* how long a flow waits for its turn before it reads the cap again */
+
 #define SMALL_BYTES 256 /* length of a segment that measures the path: it builds no queue */
 
 static uint32_t pow2_at_least(uint32_t n)
@@ -72,6 +74,8 @@ static void forget_segments(struct ccs_flow *f)
 
 void ccs_flow_reset(struct ccs_flow *f)
 {
+	if (f->gate.cap)
+		f->gate.cap->bytes = 0;
 	f->wr_tail = f->wr_next = f->wr_head;
 	ccs_flow_set_withheld(f, 0);
 	f->next_offset = 0;
@@ -239,15 +243,53 @@ static inline bool has_entry(const struct ccs_flow *f, const struct head *h)
 	       (!h->split || spare_entries(f) > 0);
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 static inline uint64_t release_due_ns(const struct ccs_flow *f, uint64_t now_ns)
 {
 	return ccs_flow_rate(f) == INFINITY ? now_ns : ccs_pacing_due_ns(&f->gate.pacing, now_ns);
 }
 
-/* Sparsely timed WRs at line rate are paced only if the time is known anyway. */
-static inline bool is_due(const struct ccs_flow *f, uint64_t now_ns)
+/*
+ * Whether the next segment, of that length, may leave as to the cap: then it will. It waits in the turn
+ * that it reserved, even if it became shorter since; if it became longer, others wait for the difference.
+ */
+static __attribute__((noinline)) bool draw(struct ccs_flow *f, uint64_t len, uint64_t now_ns)
 {
-	return now_ns == CCS_TIME_UNKNOWN || release_due_ns(f, now_ns) <= now_ns;
+	struct ccs_flow_cap *c = f->gate.cap;
+
+	if (!c->shared || !f->user.enforce || !len)
+		return true;
+	if (!c->bytes) {
+		c->at_ns = ccs_cap_reserve(c->shared, c->rate, len, now_ns);
+		c->bytes = len;
+	}
+	if (c->at_ns > now_ns)
+		return false;
+	if (len > c->bytes)
+		ccs_cap_reserve(c->shared, c->rate, len - c->bytes, now_ns);
+	c->bytes = 0;
+	return true;
+}
+
+/* Sparsely timed WRs at line rate are paced only if the time is known anyway. */
+static inline bool is_due(struct ccs_flow *f, uint64_t len, uint64_t now_ns)
+{
+	return now_ns == CCS_TIME_UNKNOWN ||
+	       (release_due_ns(f, now_ns) <= now_ns && (!f->gate.cap || draw(f, len, now_ns)));
+}
+
+/* The release time, with the cap's, which may change before. */
+static uint64_t next_due_ns(const struct ccs_flow *f, uint64_t now_ns)
+{
+	const uint64_t due = release_due_ns(f, now_ns);
+
+	if (!f->gate.cap || !f->gate.cap->bytes || f->gate.cap->at_ns <= due)
+		return due;
+	return least(f->gate.cap->at_ns, now_ns + CAP_CHECK_NS);
 }
 
 /*
@@ -299,21 +341,16 @@ static void account_done(struct ccs_flow *f, const struct ccs_seg *seg)
 		f->reads.outstanding--;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Bytes that took the fast path since a segment was charged to pacing. */
 static uint32_t uncharged_bytes(const struct ccs_flow *f)
 {
 	return f->gate.uncharged + f->gate.granted - f->budget.bytes;
 }
 
-/* Bytes that pacing permits. At line rate, small WRs are not paced. */
+/* Bytes that pacing permits. At line rate, small WRs are not paced. A cap counts each segment. */
 static double paced_bytes(const struct ccs_flow *f)
 {
-	return ccs_flow_at_line_rate(f) ? INFINITY
+	return ccs_flow_at_line_rate(f) ? INFINITY : f->gate.cap && f->gate.cap->shared ? -1
 		: ccs_pacing_credit(&f->gate.pacing, f->segments.len, f->last_timed.ns) -
 		  uncharged_bytes(f);
 }
@@ -435,12 +472,12 @@ hand_over(struct ccs_flow *f, uint64_t *now_ns, ccs_flow_clock *clock)
 	if (timers)
 		ccs_flow_cc_fire_due(f, time_of(now_ns, clock));
 	len = next_len(f, &h);
-	if (!(ccs_flow_window_open(f, len) && is_due(f, *now_ns)) && is_gated(f))
+	if (!(ccs_flow_window_open(f, len) && is_due(f, len, *now_ns)) && is_gated(f))
 		return false;
 	full = h.splits ? f->segments.split_len : f->segments.len;
 	seg = fill_segment(f, &h, len, full);
 	if (timers || needs_time(f, seg) || !ccs_rtt_may_skip_clock(f)) {
-		if (*now_ns == CCS_TIME_UNKNOWN && !is_due(f, time_of(now_ns, clock)) &&
+		if (*now_ns == CCS_TIME_UNKNOWN && !is_due(f, len, time_of(now_ns, clock)) &&
 		    is_gated(f))
 			return false;
 		time_segment(f, seg, full, *now_ns);
@@ -572,7 +609,7 @@ uint64_t ccs_flow_wait(struct ccs_flow *f, uint64_t now_ns)
 	h = head_of(f);
 	if (!ccs_flow_window_open(f, next_len(f, &h)))
 		return f->cc.out.window > 0 ? ccs_flow_cc_next_timer(f, now_ns) : UINT64_MAX;
-	due = release_due_ns(f, now_ns);
+	due = next_due_ns(f, now_ns);
 	if (due <= now_ns)
 		return now_ns;
 	f->paced = true;

@@ -39,7 +39,7 @@ const struct ccs_stats_field ccs_stats_fields[] = {
 	{ "line_rate_bps", "line_rate_bytes_per_second", "Line rate of the port.",
 	  FIELD(line_rate), .unit = CCS_FIELD_RATE },
 	{ "tenant_cap_bps", "tenant_cap_bytes_per_second",
-	  "Its part of its tenant's cap; 0: no cap is in force.", FIELD(tenant_cap), .unit = CCS_FIELD_RATE },
+	  "The cap of its tenant, for all its queue pairs together; 0: no cap is in force.", FIELD(tenant_cap), .unit = CCS_FIELD_RATE },
 	{ "window_bytes", "window_bytes", "Current limit on bytes in flight.", FIELD(window) },
 	{ "max_inflight_bytes", "max_inflight_bytes", "Upper bound on bytes in flight.", FIELD(max_inflight) },
 	{ "segment_bytes", "segment_bytes", "Segment size.", FIELD(segment) },

@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "feedback/agent_client.h"
+#include "feedback/agent_conn.h"
 #include "feedback/shm.h"
 
 enum { COMPARE_MS = 20 };
@@ -64,8 +64,9 @@ static void answered(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	struct ccs_ipc_result result;
+	int passed;
 
-	while ((errno = ccs_agent_conn_reply(fd, &result)) == EAGAIN)
+	while ((errno = ccs_agent_conn_reply(fd, &result, &passed)) == EAGAIN)
 		poll(&p, 1, -1);
 	if (errno || (errno = result.error))
 		die("the agent's answer");

@@ -50,7 +50,10 @@ capped() {
 		capped 40e9 --tenants 1:cap=40g --topology star:5@100g --for 30ms --seed $seed --flows '64*cross:1,0,10g'
 		capped 3e9 --tenants 1:cap=3g --topology star:5@25g --for 100ms --seed $seed --verb read \
 			--flows '16*cross:1-2,0,10g'
+		capped 3e8 --tenants 1:cap=300m --topology star:5@10g --for 100ms --seed $seed --flows '16*cross:1,0,10g'
 	done
+	capped 1e9 --tenants 1:cap=1g --topology star:5@10g --for 50ms --flows '2000*cross:1,0,10g'
+	capped 2e9 --tenants 1:cap=2g --topology star:5@10g --for 5ms --flows cross:1,0,10g
 }
 
 # guaranteed SEED TENANTS TOPOLOGY FLOW BULK: the time of FLOW, the second tenant's, beside BULK is at
@@ -74,10 +77,10 @@ guaranteed() {
 	done
 }
 
-# background SEED TOPOLOGY KV BULK: the 99th percentile of the requests beside BULK in the background is
+# background SEED TOPOLOGY KV BULK [TIME]: the 99th percentile of the requests beside BULK in the background is
 # at most .85 of what it is beside BULK in the foreground.
 background() {
-	local common=(--hosts shim --mtu 4096 --agents --cc auto --seed "$1" --topology "$2" --for 60ms) beside
+	local common=(--hosts shim --mtu 4096 --agents --cc auto --seed "$1" --topology "$2" --for "${5:-60ms}") beside
 	fabric "${common[@]}" --tenants 1,1 --flows "$3+$4"
 	beside=$(jq .operations.p99_us out.json)
 	fabric "${common[@]}" --tenants 1,1:class=background --flows "$3+$4"
@@ -92,6 +95,9 @@ background() {
 		background $seed star:10@10g kv:0,2-5,256,256k,200,500us '8*cross:1,0,10g'
 		background $seed star:12@40g kv:0,2-7,256,512k,200,300us 'cross:8-11,0,100g'
 	done
+	# Their segments are short: of 32 flows no more is ahead of a request than of 8.
+	background 1 star:10@10g kv:0,2-5,256,64k,2000,500us@10ms '32*cross:1,0,10g' 270ms
+	jq -e '.operations.p99_us < 250 and any(.ports[]; .utilisation > 0.93)' out.json
 	fabric --hosts shim --mtu 4096 --agents --cc auto --topology star:5@10g --for 60ms --tenants 1:class=background \
 		--flows '8*cross:1,0,10g'
 	jq -e 'any(.ports[]; .utilisation > 0.97)' out.json
@@ -112,7 +118,33 @@ background() {
 		[ "$status" -eq 2 ]
 		[[ $output == *"number from 0.01 to 100"* ]]
 	done
-	run "$ccfabric" run -q --cc copa --tenants 1
-	[ "$status" -eq 2 ]
-	[[ $output == *"needs --agents"* ]]
+	for options in '--cc timely --tenants 1' '--cc copa --tenants 1' '--hosts shim --cc copa --tenants 1:cap=1g'; do
+		run "$ccfabric" run -q $options
+		[ "$status" -eq 2 ]
+		[[ $output == *"needs --agents"* || $output == *"need --agents"* ]]
+	done
+}
+
+# deltas WEIGHTS FLOWS: without agents, shares under copa are within 20 % of these weights.
+deltas() {
+	fabric --hosts shim --mtu 4096 --cc copa --topology star:40@10g --for 100ms --tenants "$1" --flows "$2"
+	jq -c '.tenants[]' out.json
+	jq -e '([.tenants[].weight] | add) as $all | all(.tenants[]; (.share * $all / .weight - 1 | fabs) < 0.2) and
+		any(.ports[]; .utilisation > 0.99)' out.json
+}
+
+@test "without agents weights of flows from 1 to 4 hold within 20 % under copa, and background yields" {
+	deltas 1,2 '4*cross:1,0,10g+4*cross:2,0,10g'
+	deltas 1,2 'cross:1,0,10g+cross:2,0,10g'
+	deltas 1,4 '4*cross:1,0,10g+4*cross:2,0,10g'
+	deltas 1,4 'cross:1-16,0,10g+cross:17-32,0,10g'
+	deltas 1,2,4 '4*cross:1,0,10g+4*cross:2,0,10g+4*cross:3,0,10g'
+	deltas .25,1 '4*cross:1,0,10g+4*cross:2,0,10g'
+	fabric --hosts shim --mtu 4096 --cc copa --topology star:10@10g --for 80ms --tenants 1,1 \
+		--flows 'kv:0,2-5,256,64k,400,500us@10ms+8*cross:1,0,10g'
+	beside=$(jq .operations.p99_us out.json)
+	fabric --hosts shim --mtu 4096 --cc copa --topology star:10@10g --for 80ms --tenants 1,1:class=background \
+		--flows 'kv:0,2-5,256,64k,400,500us@10ms+8*cross:1,0,10g'
+	jq -c --argjson beside "$beside" '[.operations.p99_us, $beside]' out.json
+	jq -e --argjson beside "$beside" '.operations.p99_us < 0.5 * $beside and any(.ports[]; .utilisation > 0.8)' out.json
 }

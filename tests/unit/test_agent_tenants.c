@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -13,6 +14,7 @@
 
 #include "agent/events.h"
 #include "agent/telemetry/shares.h"
+#include "feedback/agent_conn.h"
 #include "agentrig.h"
 
 enum { RP, NP, PROCESSES = 4 };
@@ -487,17 +489,66 @@ static void without_a_key_other_hosts_are_foreground_of_weight_1(void **state)
 	}
 }
 
-static double limits(const struct bench *b, unsigned process)
+/* Each flow of the process has that cap, bit/s, and shares it by the same entry of the page. */
+static void assert_cap(const struct bench *b, unsigned process, uint64_t cap, uint32_t entry)
 {
-	double sum = 0;
+	for (unsigned i = 0; i < b->p[process].flows; i++) {
+		assert_int_equal(atomic_load(&b->p[process].c.shm->slot[i].limit), cap);
+		assert_int_equal(atomic_load(&b->p[process].c.shm->slot[i].cap), entry);
+	}
+}
 
-	for (unsigned i = 0; i < b->p[process].flows; i++)
-		sum += (double)atomic_load(&b->p[process].c.shm->slot[i].limit);
-	return sum;
+/* Connect another process of tenant `of`. Returns the page that it gets with the answer, or NULL. */
+static struct ccs_cap *connect_process(struct bench *b, int *fd)
+{
+	struct ccs_shm *shm;
+	const int region = rig_region(&shm);
+	struct ccs_ipc_result result;
+	struct ccs_cap *caps = NULL;
+	int passed;
+
+	*fd = ccs_agent_conn_open(b->r->socket[RP], region);
+	rig_settle(b->r);
+	assert_int_equal(ccs_agent_conn_reply(*fd, &result, &passed), 0);
+	assert_int_equal(result.type, CCS_IPC_RESULT);
+	assert_int_equal(result.error, 0);
+	if (passed >= 0) {
+		caps = mmap(NULL, CCS_CAP_PORTS * sizeof(*caps), PROT_READ | PROT_WRITE, MAP_SHARED, passed, 0);
+		assert_ptr_not_equal(caps, MAP_FAILED);
+		assert_int_equal(ftruncate(passed, 0), -1); /* other processes would get SIGBUS */
+		close(passed);
+	}
+	munmap(shm, sizeof(*shm));
+	close(region);
+	return caps;
 }
 
 static void processes_of_a_tenant_share_its_cap(void **state)
 {
+	struct ccs_cap *caps[4];
+	struct bench b;
+	int fd[4];
+
+	set_tenants(2, (const double[]){ 1, 1 });
+	tenants[0].terms.cap = 2e8;
+	begin(&b, state, true);
+	memcpy(of, (int[]){ 0, 0, 1, -1 }, sizeof(of));
+	for (unsigned i = 0; i < 4; i++)
+		caps[i] = connect_process(&b, &fd[i]);
+	caps[0][3].free_ns = 7;
+	assert_int_equal(caps[1][3].free_ns, 7);
+	assert_int_equal(caps[2][3].free_ns, 0); /* another tenant's */
+	assert_null(caps[3]);
+	for (unsigned i = 0; i < 4; i++)
+		close(fd[i]);
+	for (unsigned i = 0; i < 3; i++)
+		munmap(caps[i], CCS_CAP_PORTS * sizeof(*caps[i]));
+	end(&b);
+}
+
+static void a_cap_changes_at_once(void **state)
+{
+	struct ccs_cap_page *page;
 	struct bench b;
 
 	set_tenants(2, (const double[]){ 1, 1 });
@@ -508,32 +559,62 @@ static void processes_of_a_tenant_share_its_cap(void **state)
 	add_process(&b, 4);
 	add_process(&b, 20);
 	add_process(&b, 2);
-	assert_true(limits(&b, 0) > 0);
-	run(&b, 50);
-	assert_float_equal((limits(&b, 0) + limits(&b, 1) + limits(&b, 2)) / 2e8, 1, 1e-6);
-	assert_true(limits(&b, 1) > 0);
-	assert_float_equal(limits(&b, 3), 0, 0);
-	/* a lower cap applies at once, none removes the limits, and the tenant without one gets one */
+	for (unsigned i = 0; i < 3; i++)
+		assert_cap(&b, i, 200000000, 1);
+	assert_cap(&b, 3, 0, 1);
+	/* what flows have reserved at another rate does not delay them; a process may write anything */
+	page = &b.r->agent[RP]->flows.cap[0];
+	page->cap[0].free_ns = UINT64_MAX;
 	assert_int_equal(set_terms(&b, "t0", CCS_TERM_CAP, (struct ccs_terms){ .cap = 1e8 }), 0);
-	run(&b, 2);
-	assert_float_equal((limits(&b, 0) + limits(&b, 1) + limits(&b, 2)) / 1e8, 1, 1e-6);
+	assert_int_equal(page->cap[0].free_ns, b.r->now_ns);
+	for (unsigned i = 0; i < 3; i++)
+		assert_cap(&b, i, 100000000, 1);
 	assert_int_equal(set_terms(&b, "t0", CCS_TERM_CAP, (struct ccs_terms){ .cap = 0 }), 0);
 	assert_int_equal(set_terms(&b, "t1", CCS_TERM_CAP, (struct ccs_terms){ .cap = 3e8 }), 0);
-	run(&b, 5);
-	assert_float_equal(limits(&b, 0) + limits(&b, 1) + limits(&b, 2), 0, 0);
-	assert_float_equal(limits(&b, 3) / 3e8, 1, 1e-6);
+	for (unsigned i = 0; i < 3; i++)
+		assert_cap(&b, i, 0, 1);
+	assert_cap(&b, 3, 300000000, 1);
+	assert_int_equal(set_terms(&b, "t1", CCS_TERM_BACKGROUND, (struct ccs_terms){ 0 }), 0);
+	assert_cap(&b, 3, 300000000 | CCS_BACKGROUND, 1);
 	/* a tenant that is no longer configured leaves no limit */
 	ntenants = 0;
 	ccs_agent_reload(b.r->agent[RP]);
-	run(&b, 5);
-	assert_float_equal(limits(&b, 3), 0, 0);
+	assert_cap(&b, 3, 0, 0);
+	end(&b);
+}
+
+/* Ports beyond those of the page share its last entry: the cap holds, for all of them together. */
+static void a_cap_is_of_each_device_and_port(void **state)
+{
+	struct ccs_ipc_add m;
+	struct bench b;
+
+	set_tenants(1, (const double[]){ 1 });
+	tenants[0].terms.cap = 2e8;
+	begin(&b, state, true);
+	add_process(&b, 1);
+	for (unsigned i = 1; i < 70; i++) {
+		m = rig_flow(b.r, RP, 100 + i, i);
+		m.port = 1 + i % 2;
+		snprintf(m.device, sizeof(m.device), "other%u", i / 2);
+		assert_int_equal(rig_request(b.r, b.p[0].c.fd, &m, sizeof(m)), 0);
+		assert_int_equal(atomic_load(&b.p[0].c.shm->slot[i].cap), i < 64 ? i + 1 : 64);
+	}
+	m = rig_flow(b.r, RP, 300, 80);
+	m.port = 2;
+	snprintf(m.device, sizeof(m.device), "other0");
+	assert_int_equal(rig_request(b.r, b.p[0].c.fd, &m, sizeof(m)), 0);
+	assert_int_equal(atomic_load(&b.p[0].c.shm->slot[80].cap), 2);
 	end(&b);
 }
 
 /* Slurm's prolog reloads the tenants for each job. A cap that is in force must stay as it is. */
 static void a_reload_leaves_caps_in_force(void **state)
 {
+	struct ccs_ipc_result result;
+	struct ccs_cap *before;
 	struct bench b;
+	int passed;
 
 	set_tenants(1, (const double[]){ 1 });
 	tenants[0].terms.cap = 2e8;
@@ -541,11 +622,29 @@ static void a_reload_leaves_caps_in_force(void **state)
 	memcpy(of, (int[]){ 0, 0, 0, 0 }, sizeof(of));
 	add_process(&b, 3);
 	add_process(&b, 2);
-	run(&b, 50);
+	before = b.r->agent[RP]->flows.cap[0].cap;
+	before[0].free_ns = 99;
+	/* another tenant comes first in the file */
+	tenants[1] = tenants[0];
+	tenants[0] = (struct ccs_agent_tenant){ .name = "new", .identity = 7, .terms.weight = 1 };
+	ntenants = 2;
+	memcpy(of, (int[]){ 1, 1, 1, 1 }, sizeof(of));
 	ccs_agent_reload(b.r->agent[RP]);
-	assert_float_equal((limits(&b, 0) + limits(&b, 1)) / 2e8, 1, 1e-6);
-	run(&b, 2);
-	assert_float_equal((limits(&b, 0) + limits(&b, 1)) / 2e8, 1, 1e-6);
+	assert_ptr_equal(b.r->agent[RP]->flows.cap[1].cap, before);
+	assert_int_equal(before[0].free_ns, 99);
+	assert_cap(&b, 0, 200000000, 1);
+	assert_cap(&b, 1, 200000000, 1);
+	assert_int_equal(ccs_agent_conn_reply(b.p[0].c.fd, &result, &passed), EAGAIN);
+	/* a process that now belongs to another tenant gets its page, without a request */
+	memcpy(of, (int[]){ 0, 0, 0, 0 }, sizeof(of));
+	ccs_agent_reload(b.r->agent[RP]);
+	assert_cap(&b, 0, 0, 1);
+	assert_int_equal(ccs_agent_conn_reply(b.p[0].c.fd, &result, &passed), 0);
+	assert_int_equal(result.type, CCS_IPC_CAPS);
+	assert_true(passed >= 0);
+	close(passed);
+	ccs_agent_conn_reply(b.p[1].c.fd, &result, &passed);
+	close(passed);
 	end(&b);
 }
 
@@ -694,6 +793,8 @@ int main(void)
 		TEST(background_has_its_floor_beside_others),
 		TEST(without_a_key_other_hosts_are_foreground_of_weight_1),
 		TEST(processes_of_a_tenant_share_its_cap),
+		TEST(a_cap_changes_at_once),
+		TEST(a_cap_is_of_each_device_and_port),
 		TEST(a_reload_leaves_caps_in_force),
 		TEST(changes_that_do_not_concern_other_hosts_are_not_sent),
 		TEST(users_may_lower_the_cap_and_class_of_their_tenant_only),

@@ -1,152 +1,224 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests the division of a tenant's cap among its flows, which send what their limits and their demand allow. */
+/* Tests a tenant's cap that flows share, in virtual time: rates, bursts at any time, and turns. */
+#include <stdatomic.h>
+
+#include "flow_fixture.h"
 #include "test.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
+enum { FLOWS = 2000, US = 1000, MS = 1000000 };
 
-#include "cc/cap.h"
+static struct group {
+	struct ccs_cap cap;
+	struct ccs_flow flow[FLOWS];
+	uint64_t sent[FLOWS];            /* bytes */
+	double rate;                     /* of the cap, bit/s */
+	double level, most;              /* bytes above the cap, as a leaky bucket; its maximum */
+	uint64_t bytes, now;
+	unsigned n, active;              /* flows; the first of them have data */
+} g;
 
-enum { FLOWS = 40, MS = 1000000 };
-
-#define CAP 1e9
-
-struct group {
-	struct ccs_cap_flow flow[FLOWS], *at[FLOWS];
-	double wants[FLOWS], bytes[FLOWS]; /* bit/s; sent so far */
-	double sent;                     /* bits of all, in the last run */
-	double most;                     /* the greatest sum of limits so far */
-	unsigned n, segment;
-	uint64_t now_ns;
-};
-
-static void begin(struct group *g, unsigned n, unsigned segment, double wants)
+/* The spy lets each flow send at line rate, 8 Gbit/s. */
+static void begin(unsigned n, double rate)
 {
-	*g = (struct group){ .n = n, .segment = segment, .now_ns = MS };
+	const struct ccs_flow_config conf = flow_config(0);
+
+	memset(&g, 0, sizeof(g));
+	g.n = n;
+	g.rate = rate;
+	g.now = 10 * MS;
 	for (unsigned i = 0; i < n; i++) {
-		g->at[i] = &g->flow[i];
-		g->wants[i] = wants;
-		ccs_cap_begin(&g->flow[i], CAP, 0, g->now_ns);
+		open_flow(&g.flow[i], &conf, 4, 64, g.now);
+		end_slow_start(&g.flow[i]);
+		ccs_flow_set_cap(&g.flow[i], &g.cap, rate, false);
+		ccs_flow_set_max_rate(&g.flow[i], rate, g.now);
 	}
 }
 
-static void run(struct group *g, unsigned ms)
+static void end(void)
 {
-	double sum;
+	for (unsigned i = 0; i < g.n; i++)
+		ccs_flow_destroy(&g.flow[i]);
+}
 
-	g->sent = 0;
-	for (unsigned k = 0; k < ms; k++) {
-		for (unsigned i = 0; i < g->n; i++) {
-			const double rate = fmin(g->flow[i].limit, g->wants[i]);
+static void count(unsigned flow, uint64_t len)
+{
+	g.level += (double)len;
+	g.most = fmax(g.most, g.level);
+	g.sent[flow] += len;
+	g.bytes += len;
+}
 
-			g->bytes[i] += rate / 8e3;
-			g->sent += rate / 1e3;
-		}
-		g->now_ns += MS;
-		sum = 0;
-		for (unsigned i = 0; i < g->n; i++)
-			ccs_cap_measure(&g->flow[i], (uint64_t)(g->bytes[i] / g->segment) * g->segment,
-					g->segment, g->now_ns);
-		ccs_cap_divide(g->at, g->n, CAP);
-		for (unsigned i = 0; i < g->n; i++)
-			sum += g->flow[i].limit;
-		g->most = fmax(g->most, sum);
+/* Each segment is complete at once, so nothing but the cap and the flow's own rate delays data. */
+static void step(unsigned flow)
+{
+	struct ccs_flow *f = &g.flow[flow];
+	uint64_t number;
+	const struct ccs_seg *seg;
+
+	while (!ccs_flow_full(f))
+		ccs_flow_accept(f, 1 << 20, CCS_WR_SPLIT);
+	while ((seg = flow_next(f, g.now, &number))) {
+		count(flow, seg->len);
+		complete_up_to(f, number, g.now);
 	}
 }
 
-static void assert_rate(const struct group *g, unsigned ms, double rate)
+/* Run for some time in steps of `every` ns; flows get the processor in turn. */
+static void run(uint64_t ns, uint64_t every)
 {
-	assert_float_equal(g->sent / (ms / 1e3) / rate, 1, 0.02);
-	assert_true(g->most <= CAP * (1 + 1e-9));
+	const uint64_t until = g.now + ns;
+
+	g.bytes = 0;
+	memset(g.sent, 0, sizeof(g.sent));
+	for (; g.now < until; g.now += every) {
+		for (unsigned i = 0; i < g.active; i++)
+			step(i);
+		g.level = fmax(g.level - g.rate * (double)every / 8e9, 0);
+	}
 }
 
-static void flows_that_send_all_the_time_have_the_cap(void **state)
+/* The greatest burst is below 1 ms of the cap, at any time. */
+static void assert_no_burst(void)
 {
-	static const struct { unsigned n, segment; } cases[] = { { 1, 65536 }, { 2, 65536 }, { 32, 65536 },
-								 { 40, 4096 }, { 7, 1 << 20 } };
-	struct group g;
+	assert_float_equal(8e3 * g.most / g.rate, 0.5, 0.5);
+}
+
+/* The rate relative to the cap. */
+static double share(uint64_t ns)
+{
+	return 8e9 * (double)g.bytes / (double)ns / g.rate;
+}
+
+static void flows_that_begin_at_once_do_not_exceed_the_cap(void **state)
+{
+	static const struct { unsigned n; double rate; } cases[] = {
+		{ 1, 1e9 }, { 32, 2e9 }, { 16, 3e8 }, { 2000, 1e9 }, { 2000, 4e9 }, { 3, 5e7 },
+	};
 
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		begin(&g, cases[i].n, cases[i].segment, INFINITY);
-		run(&g, 20);
-		run(&g, 200);
-		assert_rate(&g, 200, CAP);
-		for (unsigned k = 0; k < g.n; k++)
-			assert_float_equal(g.flow[k].limit / (CAP / g.n), 1, 0.01);
+		begin(cases[i].n, cases[i].rate);
+		g.active = g.n;
+		run(20 * MS, 10 * US);
+		assert_float_equal(share(20 * MS), 1, 0.05);
+		run(200 * MS, 10 * US);
+		assert_float_equal(share(200 * MS), 1, 0.02);
+		assert_no_burst();
+		end();
 	}
 }
 
-static void a_flow_gets_what_idle_flows_leave(void **state)
+static void a_flow_has_what_idle_flows_leave_at_once(void **state)
 {
-	struct group g;
-
-	begin(&g, 40, 65536, 0);
-	g.wants[7] = INFINITY;
-	run(&g, 20);
-	run(&g, 100);
-	assert_rate(&g, 100, 0.98 * CAP);
+	begin(500, 1e9);
+	g.active = g.n;
+	run(20 * MS, 10 * US);
+	g.active = 1;
+	run(20 * MS, 10 * US); /* the others end their turns, which they have reserved */
+	run(5 * MS, 10 * US);
+	assert_float_equal(share(5 * MS), 1, 0.02);
+	g.active = 0;
+	run(50 * MS, 10 * US);
+	g.active = 1; /* after a pause of all */
+	run(5 * MS, 10 * US);
+	assert_float_equal(share(5 * MS), 1, 0.08);
+	assert_no_burst();
+	end();
 }
 
-/* 30 flows use half of the cap; the others share the rest. */
-static void flows_get_what_slower_flows_leave(void **state)
+static void flows_send_in_turn(void **state)
 {
-	struct group g;
-
-	begin(&g, 32, 16384, CAP / 60);
-	g.wants[0] = g.wants[1] = INFINITY;
-	run(&g, 400);
-	run(&g, 400);
-	assert_true(g.sent / 0.4 > 0.85 * CAP);
-	assert_true(g.most <= CAP * (1 + 1e-9));
-	assert_true(g.flow[0].limit > 0.15 * CAP);
-}
-
-static void flows_that_begin_together_do_not_exceed_the_cap(void **state)
-{
-	struct group g;
-
-	begin(&g, 40, 65536, 0);
-	run(&g, 300);
+	begin(40, 2e9);
+	g.active = g.n;
+	run(100 * MS, 10 * US);
 	for (unsigned i = 0; i < g.n; i++)
-		g.wants[i] = INFINITY;
-	run(&g, 10);
-	assert_true(g.sent / 10e-3 <= CAP * (1 + 1e-9));
-	run(&g, 200);
-	run(&g, 200);
-	assert_rate(&g, 200, CAP);
+		assert_float_equal((double)g.sent[i] * g.n / (double)g.bytes, 1, 0.02);
+	end();
 }
 
-/* A part below 1 bit/s would be written as 0, which is no limit. */
-static void the_lowest_cap_limits_the_most_flows(void **state)
+/* The turns of a process that does not get the processor pass, and others do not wait for it. */
+static void a_host_that_is_late_loses_nothing(void **state)
 {
-	enum { MOST = 262144 };
-	struct ccs_cap_flow *flow = calloc(MOST, sizeof(*flow)), **at = calloc(MOST, sizeof(*at));
-	double sum = 0, least = INFINITY;
+	begin(8, 2e9);
+	g.active = g.n;
+	run(100 * MS, 100 * US);
+	assert_float_equal(share(100 * MS), 1, 0.02);
+	end();
+}
 
-	assert_true(flow && at);
-	for (unsigned i = 0; i < MOST; i++)
-		at[i] = &flow[i];
-	flow[5].demand = INFINITY;
-	ccs_cap_divide(at, MOST, 1e6);
-	for (unsigned i = 0; i < MOST; i++) {
-		sum += flow[i].limit;
-		least = fmin(least, flow[i].limit);
+/* Also while flows wait for a turn of a low cap. */
+static void another_rate_applies_at_once(void **state)
+{
+	begin(64, 1e7);
+	g.active = g.n;
+	run(20 * MS, 10 * US);
+	g.rate = 2e9;
+	g.level = g.most = 0;
+	g.cap.free_ns = g.now; /* as the agent */
+	for (unsigned i = 0; i < g.n; i++)
+		ccs_flow_set_cap(&g.flow[i], &g.cap, g.rate, false);
+	for (unsigned i = 0; i < g.n; i++)
+		ccs_flow_set_max_rate(&g.flow[i], g.rate, g.now);
+	run(20 * MS, 10 * US);
+	assert_float_equal(share(20 * MS), 1, 0.05);
+	assert_no_burst();
+	for (unsigned i = 0; i < g.n; i++)
+		ccs_flow_set_cap(&g.flow[i], NULL, 0, false);
+	for (unsigned i = 0; i < g.n; i++)
+		ccs_flow_set_max_rate(&g.flow[i], INFINITY, g.now);
+	run(1 * MS, 10 * US);
+	assert_in_range((uint64_t)share(1 * MS), 2, UINT64_MAX);
+	end();
+}
+
+static void small_messages_and_unsplit_ones_count(void **state)
+{
+	static const uint64_t len[] = { 64, 4096, 30000 };
+	uint64_t number;
+
+	for (unsigned k = 0; k < 3; k++) {
+		begin(4, 1e9);
+		for (uint64_t until = g.now + 50 * MS; g.now < until; g.now += 5 * US) {
+			for (unsigned i = 0; i < g.n; i++) {
+				while (!ccs_flow_full(&g.flow[i]))
+					ccs_flow_accept(&g.flow[i], len[k], CCS_WR_SIGNALED);
+				while (flow_next(&g.flow[i], g.now, &number)) {
+					count(i, len[k]);
+					complete_up_to(&g.flow[i], number, g.now);
+				}
+			}
+			g.level = fmax(g.level - g.rate * 5 * US / 8e9, 0);
+		}
+		assert_float_equal(share(50 * MS), 0.95, 0.06);
+		assert_no_burst();
+		end();
 	}
-	assert_true(least >= 1);
-	assert_true(sum <= 1e6 * (1 + 1e-9));
-	free(flow);
-	free(at);
+}
+
+/* Any of the tenant's processes may write there: it delays data, and neither stops others for good nor
+ * overflows. */
+static void a_reservation_is_never_before_the_burst(void **state)
+{
+	struct ccs_cap cap = { 0 };
+
+	assert_int_equal(ccs_cap_reserve(&cap, 8e9, 1000, 5 * MS), 5 * MS - CCS_CAP_BURST_NS);
+	assert_int_equal(ccs_cap_reserve(&cap, 8e9, 1000, 5 * MS), 5 * MS - CCS_CAP_BURST_NS + 1000);
+	cap.free_ns = 0;
+	assert_int_equal(ccs_cap_reserve(&cap, 1, 1, 0), 0);
+	cap.free_ns = UINT64_MAX;
+	assert_int_equal(ccs_cap_reserve(&cap, 8e9, 1, 5 * MS), UINT64_MAX);
+	assert_int_equal(ccs_cap_reserve(&cap, 8e9, 1, 5 * MS), 5 * MS - CCS_CAP_BURST_NS);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(flows_that_send_all_the_time_have_the_cap),
-		cmocka_unit_test(a_flow_gets_what_idle_flows_leave),
-		cmocka_unit_test(flows_get_what_slower_flows_leave),
-		cmocka_unit_test(flows_that_begin_together_do_not_exceed_the_cap),
-		cmocka_unit_test(the_lowest_cap_limits_the_most_flows),
+		cmocka_unit_test(flows_that_begin_at_once_do_not_exceed_the_cap),
+		cmocka_unit_test(a_flow_has_what_idle_flows_leave_at_once),
+		cmocka_unit_test(flows_send_in_turn),
+		cmocka_unit_test(a_host_that_is_late_loses_nothing),
+		cmocka_unit_test(another_rate_applies_at_once),
+		cmocka_unit_test(small_messages_and_unsplit_ones_count),
+		cmocka_unit_test(a_reservation_is_never_before_the_burst),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

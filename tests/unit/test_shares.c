@@ -87,6 +87,15 @@ static void guarantees_that_others_make_necessary_are_given(void **state)
 	assert_float_equal(part(s, 3, 2), 1 / 9.8, 1e-9);
 }
 
+static void a_port_of_unknown_capacity_has_weights_only(void **state)
+{
+	struct ccs_tenant_share s[] = { SHARE(1, 1, 1), SHARE(2, 3, 1) };
+
+	s[0].guarantee = 1e9;
+	assert_float_equal(ccs_shares_assign(s, 2, 0), 0, 0);
+	assert_float_equal(part(s, 2, 1), 0.75, 1e-9);
+}
+
 static void guarantees_above_the_port_are_reduced(void **state)
 {
 	struct ccs_tenant_share s[] = { SHARE(1, 1, 1), SHARE(2, 1, 1), SHARE(3, 1, 9) };
@@ -278,6 +287,7 @@ int main(void)
 		cmocka_unit_test(without_tenants_all_flows_are_equal),
 		cmocka_unit_test(guarantees_come_first_and_the_rest_is_by_weight),
 		cmocka_unit_test(guarantees_that_others_make_necessary_are_given),
+		cmocka_unit_test(a_port_of_unknown_capacity_has_weights_only),
 		cmocka_unit_test(guarantees_above_the_port_are_reduced),
 		cmocka_unit_test(background_keeps_its_floor_beside_others_and_has_the_port_alone),
 		cmocka_unit_test(without_guarantees_and_background_weights_stay),

@@ -57,7 +57,8 @@ static void tenants_are_read_and_other_sections_ignored(void **state)
 static void mistakes_are_reported_with_their_line(void **state)
 {
 	static const struct { const char *text, *wanted; } cases[] = {
-		{ "[tenant a]\nmatch = uid:1\ncap = fast\n", ":3: cap: 'fast' is not a rate of at least 1m" },
+		{ "[tenant a]\nmatch = uid:1\ncap = fast\n", ":3: cap: 'fast' is not a rate from 1m to 1000t, such as 10g, or none" },
+		{ "[tenant a]\nmatch = uid:1\ncap = 1e16\n", ":3: cap: '1e16' is not a rate from 1m to 1000t" },
 		{ "[tenant a]\nmatch = uid:1\ncap = inf\n", ":3: cap: 'inf' is not" },
 		{ "[tenant a]\nmatch = uid:1\ncap = -1g\n", ":3: cap: '-1g' is not" },
 		{ "[tenant a]\nmatch = uid:1\ncap = 1g\ncap = 2g\n", ":4: cap is set twice" },

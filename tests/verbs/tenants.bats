@@ -104,6 +104,42 @@ pods() {
 	[ "$(jq '.tenants | length' status)" -eq 64 ]
 }
 
+# terms NAME KEY=VALUE...: a pod with these annotations, as JSON.
+terms() {
+	jq -nc '$ARGS.positional | {metadata: {namespace: "n", name: .[0], uid: "uid-\(.[0])",
+		annotations: (.[1:] | map(capture("(?<key>[^=]*)=(?<value>.*)"; "m") | .key |= "ccshim/" + .) | from_entries)}}' --args "$@"
+}
+
+@test "annotations give a pod all terms of a tenant, and wrong ones none" {
+	{
+		terms all weight=2 cap=20g guarantee=5g
+		terms last class=background floor=2.5%
+		terms most cap=1000t
+		terms none cap=none
+	} | jq -s '{items: .}' | jq --argjson guarantees 5e9 -rf "$top_srcdir/tools/deploy/kubernetes-tenants.jq" > conf
+	! grep '^#' conf
+	start_agent --address 127.0.0.82
+	[ ! -s agent.err ] || { cat agent.err; false; }
+	jq -c .tenants status
+	jq -e '[.tenants[].tenant | .[:6]] == ["n-all-", "n-last", "n-most", "n-none"] and
+		(.tenants[0] | .weight == 2 and .cap_bps == 2e10 and .guarantee_bps == 5e9) and
+		.tenants[1].class == "background" and .tenants[2].cap_bps == 1e15' status
+	{
+		terms a cap=1e16
+		terms b cap=1001t
+		terms c cap=1g guarantee=2g
+		terms d floor=2%
+		terms e class=background guarantee=1g
+		terms f class=middle
+		terms g $'cap=1g\n[tenant mine]\nmatch = uid:0'
+		terms h guarantee=6g
+		terms i weight=2 floor=21% class=background
+	} | jq -s '{items: .}' | jq --argjson guarantees 5e9 -rf "$top_srcdir/tools/deploy/kubernetes-tenants.jq" > wrong
+	cat wrong
+	[ "$(grep -c '^# n-[a-i]: ' wrong)" -eq 9 ]
+	[ "$(wc -l < wrong)" -eq 9 ]
+}
+
 @test "units of a slice are a tenant by its path, as with systemd-run --slice" {
 	printf '%s\n' '[tenant backup]' 'match = cgroup:/backup.slice/*' 'weight = 0.25' \
 		'[tenant more]' 'match = cgroup:/backup.sliced/*' > conf
@@ -183,6 +219,31 @@ until_so() {
 		wait "$agent"
 	done <<< $'fixed:rate=8g write\nnone write\nnone read\ncopa write\ncopa read\ntimely write'
 	app= agent=
+}
+
+# The time has a lower limit only, which holds at any load.
+@test "two processes of a tenant share its cap" {
+	find_file
+	printf '%s\n' '[tenant a]' 'match = app:shown' 'cap = 20m' > conf
+	start_agent
+	begin_with none enforce
+	echo > json
+	until_so 'write 1' 'any(.tenant_cap_bps == 2e7)'
+	exec 6>&8 5<&7
+	local first=$app start us
+	begin_with none enforce
+	echo > json
+	until_so 'write 1' 'any(.tenant_cap_bps == 2e7)'
+	start=${EPOCHREALTIME/[^0-9]/}
+	echo 'write 100' >&6 # 9.8 Mbit
+	echo 'write 100' >&8
+	read -r -t 300 <&5
+	answer
+	us=$((${EPOCHREALTIME/[^0-9]/} - start))
+	echo "$us us for 19.6 Mbit"
+	[ "$us" -ge 950000 ]
+	exec 6>&- 8>&-
+	wait "$first"
 }
 
 @test "a cap delays nothing in mode observe, and with agent=off there is none" {

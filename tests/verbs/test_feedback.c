@@ -119,8 +119,8 @@ static void a_cnp_cuts_once_in_each_round_trip(void **state)
 	close_all(&r);
 }
 
-/* The agent sets a flow's part of its tenant's cap, which changes and ends at once. */
-static void a_part_of_a_cap_is_in_force_and_changes_at_once(void **state)
+/* The agent sets a flow's cap and class, which change and end at once. */
+static void a_cap_is_in_force_and_changes_at_once(void **state)
 {
 	struct ccs_slot *slot;
 	struct rig r;
@@ -132,6 +132,10 @@ static void a_part_of_a_cap_is_in_force_and_changes_at_once(void **state)
 	assert_true(rate(&r, slot) == LINE / 5);
 	atomic_store(&slot->limit, (uint64_t)(LINE / 2));
 	assert_true(rate(&r, slot) == LINE / 2);
+	atomic_store(&slot->limit, CCS_BACKGROUND | (uint64_t)(LINE / 4));
+	assert_true(rate(&r, slot) == LINE / 4);
+	atomic_store(&slot->limit, CCS_BACKGROUND);
+	assert_true(rate(&r, slot) == LINE);
 	atomic_store(&slot->limit, 0);
 	assert_true(rate(&r, slot) == LINE);
 	atomic_store(&slot->limit, (uint64_t)(LINE / 10));
@@ -516,7 +520,7 @@ static void without_an_agent_socket_there_is_no_feedback_thread(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(the_agent_gets_device_port_qpns_and_gids),
 	cmocka_unit_test(a_cnp_cuts_once_in_each_round_trip),
-	cmocka_unit_test(a_part_of_a_cap_is_in_force_and_changes_at_once),
+	cmocka_unit_test(a_cap_is_in_force_and_changes_at_once),
 	cmocka_unit_test(a_cnp_takes_effect_without_post_or_poll),
 	cmocka_unit_test(the_fallback_runs_without_an_agent),
 	cmocka_unit_test(reads_need_inbound_feedback_of_their_own_host),

@@ -22,7 +22,6 @@ struct shim_state {
 	uint32_t flags;          /* enum ccs_wr_flag of each message */
 	uint64_t accepted, completed; /* bytes */
 	uint64_t arrived;        /* bytes that are acknowledged, as of the owner's next poll */
-	double max_rate;         /* bit/s, without a cap */
 	uint64_t poll_at;        /* NEVER: no acknowledgement has arrived since the last poll */
 };
 
@@ -107,22 +106,24 @@ static void start(struct sim *s, struct flow *f)
 		.segment = l->segment, .max_inflight = l->max_inflight,
 		.split = true, .enforce = true, .seed = rng_next(&s->random),
 	};
+	const struct ccs_cc_spec *own = s->conf->tenant_spec;
+	struct ccs_cap *cap = caps_of(s, f);
 	struct shim_state *h = f->shim;
-	double limit;
 
 	set_application(s, f);
 	h->poll_at = NEVER;
-	if (ccs_flow_init(&h->flow, &conf, algorithm_of(s, f->spec->priority),
+	if (ccs_flow_init(&h->flow, &conf, own && f->spec->tenant ? &own[f->spec->tenant - 1]
+			  : algorithm_of(s, f->spec->priority),
 			  l->entries ? l->entries : WRS, l->device_entries ? l->device_entries : SEGMENTS, now_ns(s)))
 		mem_checked(NULL);
 	h->flow.cc.path.payload_share = (double)s->conf->wire.payload /
 					(s->conf->wire.payload + s->conf->wire.header);
 	if (s->conf->rto_us > 0)
 		h->flow.rtt.loss_us = (float)s->conf->rto_us;
-	h->max_rate = conf.max_rate;
-	limit = caps_begin(s, f);
-	if (limit < conf.max_rate)
-		ccs_flow_set_max_rate(&h->flow, limit, now_ns(s));
+	if (f->spec->tenant)
+		ccs_flow_set_cap(&h->flow, cap, caps_rate(s, f), s->conf->agents.terms[f->spec->tenant - 1].floor > 0);
+	if (cap)
+		ccs_flow_set_max_rate(&h->flow, fmin(caps_rate(s, f), conf.max_rate), now_ns(s));
 	if (l->reads)
 		h->flow.reads.max = (uint16_t)l->reads;
 	if (l->bottleneck > 0) {
@@ -229,12 +230,6 @@ static void advice(struct sim *s, struct flow *f, const struct packet *k)
 	t->covers_ns = t->nhops ? t->hops[0].ts_ns + 1000 : 0;
 	if (s->conf->agents.advise)
 		ccs_flow_advise(&h->flow, now_ns(s));
-	pump(s, f);
-}
-
-void shim_limit(struct sim *s, struct flow *f, double limit)
-{
-	ccs_flow_set_max_rate(&f->shim->flow, fmin(limit, f->shim->max_rate), now_ns(s));
 	pump(s, f);
 }
 

@@ -146,6 +146,7 @@ struct fab_conf {
 	const struct fab_flows *flows;
 	const struct ccs_cc_spec *spec;
 	const struct ccs_cc_spec *priority_spec[FAB_PRIORITIES]; /* of their flows; NULL: spec */
+	const struct ccs_cc_spec *tenant_spec; /* of tenants 1, 2..., instead of these; NULL: those */
 	bool selective;          /* only lost packets are sent again, instead of go-back-N */
 	bool shim;               /* libshim/flow between algorithm and NIC, as in the preload */
 	struct fab_hosts host;

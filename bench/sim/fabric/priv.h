@@ -20,7 +20,6 @@ enum { CONTROL = FAB_PRIORITIES, QUEUES };  /* PAUSE frames go before all priori
  * are in sim.c, and get this number, or 0. */
 enum event {
 	ARRIVE, FREE, DUE, TIMER, TIMEOUT, START, CHANGE, WATCH, RECORD, WARM, PAUSED, SHAPED, CREDITS, HELD,
-	DIVIDE,
 };
 
 enum { KIND_BITS = EVENT_KIND_BITS };
@@ -380,14 +379,12 @@ void changes_apply(struct sim *s, uint32_t number); /* apply the changes that ar
 void changes_free(struct sim *s);
 
 /* agent.c; port: by which the receiver's packets reach it */
-/* Tenants' caps. The limit of a flow that begins, bit/s; bytes were handed to the NIC. */
+/* Tenants' caps: the flow's, or NULL; its rate, bit/s, or 0; bytes were handed to the NIC. */
 void caps_init(struct sim *s);
-double caps_begin(struct sim *s, const struct flow *f);
+struct ccs_cap *caps_of(const struct sim *s, const struct flow *f);
+double caps_rate(const struct sim *s, const struct flow *f);
 void caps_sent(struct sim *s, const struct flow *f, uint32_t len);
-void caps_divide(struct sim *s, uint32_t number);
 void caps_free(struct sim *s);
-/* Limit the rate of a flow of shim_driver, bit/s. */
-void shim_limit(struct sim *s, struct flow *f, double limit);
 
 void agents_init(struct sim *s);
 void agent_join(struct sim *s, uint32_t port, uint32_t flow);

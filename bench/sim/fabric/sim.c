@@ -47,7 +47,7 @@ static void (*const handler[])(struct sim *s, uint32_t number) = {
 	[FREE] = port_free, [DUE] = flow_due, [TIMER] = flow_timer, [TIMEOUT] = flow_timeout,
 	[START] = start_flows, [CHANGE] = change, [WATCH] = watch, [RECORD] = agent_read,
 	[WARM] = warm, [PAUSED] = network_pause, [SHAPED] = port_kick,
-	[CREDITS] = credits_give, [HELD] = host_held, [DIVIDE] = caps_divide,
+	[CREDITS] = credits_give, [HELD] = host_held,
 };
 
 static void finish_flow(struct sim *s, struct flow *f)

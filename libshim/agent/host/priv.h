@@ -168,6 +168,19 @@ struct ccs_peers {
 	void (*evicted)(struct ccs_agent *a, struct ccs_peer *p);
 };
 
+/* A tenant's caps, in memory that its processes share with the agent. */
+struct ccs_cap_page {
+	char name[64];                   /* of the tenant */
+	int fd;
+	struct ccs_cap *cap;             /* CCS_CAP_PORTS; NULL: no page */
+	double rate;                     /* of the cap, bit/s */
+	struct {
+		char device[64];
+		uint32_t number;
+	} port[CCS_CAP_PORTS];           /* of each cap in use */
+	uint32_t ports;
+};
+
 /* A client's flow. */
 struct ccs_agent_flow {
 	struct ccs_hash_node link;       /* in flows.by_peer, with peer_qpn */
@@ -183,7 +196,6 @@ struct ccs_agent_flow {
 	uint64_t read, read_ns;          /* the same for slot->read */
 	bool sends_now, reads_now;       /* counted as active in the requests of its peer */
 	bool reads;                      /* it has READ: its slot names the inbound record */
-	struct ccs_cap_flow cap;         /* while its tenant has a cap */
 	char device[64];
 };
 
@@ -215,7 +227,7 @@ struct ccs_client {
 	struct ccs_user *user;
 	enum ccs_standing standing;
 	uint32_t tenant;                 /* 1 + its index in agent.flows.tenant; 0: it has none */
-	bool limited;                    /* some of its flows have, or had, a part of a cap */
+	const struct ccs_cap *caps;      /* the page of its tenant that was sent to it, or NULL */
 	bool paused;                     /* the loop does not wait for it until its user has a budget */
 	bool hello_done;
 	struct ccs_shm *shm;             /* NULL: the client shares no region */
@@ -304,7 +316,6 @@ struct ccs_agent {
 		uint64_t alive_ns;       /* call of config.alive */
 		uint64_t counters_ns;    /* poll of the NICs' counters */
 		uint64_t demand_ns;      /* scan of clients' flows */
-		uint64_t caps_ns;        /* division of tenants' caps; UINT64_MAX: none has flows */
 	} due;                           /* when each is done next */
 	int epoll;
 	uint64_t turn;                   /* number of the present turn of the loop */
@@ -346,7 +357,7 @@ struct ccs_agent {
 		uint32_t n, users;       /* flows; users that have some */
 		struct ccs_agent_tenant tenant[CCS_AGENT_TENANTS];
 		unsigned tenants;
-		uint64_t caps_least_ns;  /* the caps are not divided before */
+		struct ccs_cap_page cap[CCS_AGENT_TENANTS]; /* of each tenant */
 	} flows;
 	struct ccs_nic_counters counters;
 	struct ccs_peers peers;

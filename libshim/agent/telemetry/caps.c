@@ -1,147 +1,131 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The agent measures the flows of tenants with a cap and writes the limit of each into its slot, about
- * every ms. READs count at the reader, with the bytes that they request.
+ * A tenant's processes share a page of the agent's memory, which has the tenant's cap at each port. The
+ * agent writes the rate into the slots of the flows, which share the times there (cc/cap.h). It does not
+ * read the page.
  */
 #include "agent/telemetry/caps.h"
 
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "agent/host/core.h"
+#include "base/os.h"
 
-#define PERIOD_NS 1000000ull             /* between divisions */
-#define PERIOD_FLOW_NS 10000ull          /* the shortest, per flow: 1 % of a CPU */
-#define FIRST_NS 200000ull               /* after a flow was added, if the flows are few */
+enum { PAGE = CCS_CAP_PORTS * sizeof(struct ccs_cap) };
 
-static double cap_of(const struct ccs_agent *a, const struct ccs_client *c)
+/* All processes of the tenant write to it, and can only change the order and times of its data. */
+static void close_page(struct ccs_cap_page *p)
 {
-	return c->tenant ? a->flows.tenant[c->tenant - 1].terms.cap : 0;
+	if (p->cap)
+		munmap(p->cap, PAGE);
+	if (p->cap)
+		close(p->fd);
+	*p = (struct ccs_cap_page){ .fd = -1 };
 }
 
-static void write_limit(struct ccs_agent_flow *f, double limit)
+/* Without memory the tenant has no page: its flows have the cap each. */
+static void open_page(struct ccs_agent *a, struct ccs_cap_page *p, const char name[64])
 {
-	struct ccs_slot *slot = ccs_client_slot(f->client, f->slot);
+	void *at = MAP_FAILED;
 
-	if (slot)
-		atomic_store_explicit(&slot->limit, (uint64_t)limit, memory_order_relaxed);
-}
-
-static uint64_t bytes_of(const struct ccs_agent_flow *f)
-{
-	const struct ccs_slot *slot = ccs_client_slot(f->client, f->slot);
-
-	return slot ? atomic_load_explicit(&slot->sent, memory_order_relaxed) +
-		      atomic_load_explicit(&slot->read, memory_order_relaxed) : 0;
-}
-
-/* Not earlier than the number of flows permits: a user could add flows without end. */
-static void hasten(struct ccs_agent *a, uint64_t at_ns)
-{
-	if (at_ns < a->flows.caps_least_ns)
-		at_ns = a->flows.caps_least_ns;
-	if (at_ns < a->due.caps_ns)
-		a->due.caps_ns = at_ns;
-}
-
-static void begin_flow(struct ccs_agent *a, struct ccs_agent_flow *f, double cap)
-{
-	const uint64_t now_ns = ccs_agent_now(a);
-
-	f->cap = (struct ccs_cap_flow){ 0 };
-	if (cap > 0) {
-		f->client->limited = true;
-		ccs_cap_begin(&f->cap, cap, bytes_of(f), now_ns);
-		hasten(a, now_ns + FIRST_NS);
+	*p = (struct ccs_cap_page){ .fd = memfd_create("ccshim-cap", MFD_CLOEXEC | MFD_ALLOW_SEALING) };
+	memcpy(p->name, name, sizeof(p->name));
+	if (p->fd >= 0 && !ftruncate(p->fd, PAGE) && !fallocate(p->fd, 0, 0, PAGE) &&
+	    !fcntl(p->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		at = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, p->fd, 0);
+	if (at != MAP_FAILED) {
+		p->cap = at;
+		return;
 	}
-	write_limit(f, f->cap.limit);
+	ccs_close(p->fd);
+	p->fd = -1;
+	ccs_agent_warn(a, CCS_AGENT_WARN_REGION, "no memory for the cap of tenant %s: each of its flows "
+		       "has the cap for itself", name);
+}
+
+void ccs_caps_read(struct ccs_agent *a)
+{
+	struct ccs_cap_page old[CCS_AGENT_TENANTS];
+
+	memcpy(old, a->flows.cap, sizeof(old));
+	for (unsigned i = 0; i < CCS_AGENT_TENANTS; i++) {
+		const char *name = a->flows.tenant[i].name;
+		unsigned k = 0;
+
+		a->flows.cap[i] = (struct ccs_cap_page){ .fd = -1 };
+		while (k < CCS_AGENT_TENANTS && !(old[k].cap && strcmp(old[k].name, name) == 0))
+			k++;
+		if (i < a->flows.tenants && k < CCS_AGENT_TENANTS) {
+			a->flows.cap[i] = old[k];
+			old[k].cap = NULL;
+		} else if (i < a->flows.tenants) {
+			open_page(a, &a->flows.cap[i], name);
+		}
+		ccs_caps_renew(a, i);
+	}
+	for (unsigned k = 0; k < CCS_AGENT_TENANTS; k++)
+		close_page(&old[k]);
+}
+
+void ccs_caps_close(struct ccs_agent *a)
+{
+	for (unsigned i = 0; i < CCS_AGENT_TENANTS; i++)
+		close_page(&a->flows.cap[i]);
+}
+
+struct ccs_cap_page *ccs_caps_page(struct ccs_agent *a, const struct ccs_client *c)
+{
+	return c->tenant && a->flows.cap[c->tenant - 1].cap ? &a->flows.cap[c->tenant - 1] : NULL;
+}
+
+/* Its index in the page, from 1. Ports beyond the last entry share that. */
+static uint32_t index_of(struct ccs_cap_page *p, const struct ccs_agent_flow *f)
+{
+	uint32_t i = 0;
+
+	while (i < p->ports && (p->port[i].number != f->port || strcmp(p->port[i].device, f->device) != 0))
+		i++;
+	if (i < CCS_CAP_PORTS && i == p->ports) {
+		memcpy(p->port[i].device, f->device, sizeof(p->port[i].device));
+		p->port[i].number = f->port;
+		p->ports++;
+	}
+	return 1 + (i < CCS_CAP_PORTS ? i : CCS_CAP_PORTS - 1);
 }
 
 void ccs_caps_join(struct ccs_agent *a, struct ccs_agent_flow *f)
 {
-	begin_flow(a, f, cap_of(a, f->client));
-}
+	struct ccs_client *c = f->client;
+	const struct ccs_terms *t = c->tenant ? &a->flows.tenant[c->tenant - 1].terms : NULL;
+	struct ccs_slot *slot = ccs_client_slot(c, f->slot);
+	struct ccs_cap_page *p = ccs_caps_page(a, c);
+	const uint32_t index = p ? index_of(p, f) : 0;
 
-void ccs_caps_renew(struct ccs_agent *a)
-{
-	hasten(a, ccs_agent_now(a));
-}
-
-/* Flows of a tenant at a device and port follow each other. */
-static int by_port(const void *a, const void *b)
-{
-	const struct ccs_agent_flow *x = CCS_FLOW_OF(*(struct ccs_cap_flow *const *)a, cap);
-	const struct ccs_agent_flow *y = CCS_FLOW_OF(*(struct ccs_cap_flow *const *)b, cap);
-
-	if (x->client->tenant != y->client->tenant)
-		return x->client->tenant < y->client->tenant ? -1 : 1;
-	if (x->port != y->port)
-		return x->port < y->port ? -1 : 1;
-	return strcmp(x->device, y->device);
-}
-
-/*
- * Flows of tenants with a cap; other flows have no limit. Client entries are allocated from the end of
- * the table. The flows of processes that never had a cap, which may be many, are not visited.
- */
-static unsigned collect(struct ccs_agent *a, struct ccs_cap_flow **cap)
-{
-	struct ccs_client *c = a->client + CCS_AGENT_CLIENTS;
-	unsigned n = 0;
-
-	for (unsigned left = a->nclients; left && c-- > a->client;) {
-		const bool has_cap = cap_of(a, c) > 0;
-
-		left -= c->source.fd >= 0;
-		for (struct ccs_agent_flow *f = has_cap || c->limited ? c->first : NULL; f; f = f->next)
-			if (has_cap)
-				cap[n++] = &f->cap;
-			else
-				begin_flow(a, f, 0);
-		c->limited = has_cap;
-	}
-	return n;
-}
-
-/* Lower limits are written first, so that their sum does not exceed the cap in between. */
-static void divide(struct ccs_agent *a, struct ccs_cap_flow **cap, unsigned n, uint64_t now_ns)
-{
-	const double all = cap_of(a, CCS_FLOW_OF(cap[0], cap)->client);
-
-	for (unsigned i = 0; i < n; i++) {
-		struct ccs_agent_flow *f = CCS_FLOW_OF(cap[i], cap);
-		const struct ccs_slot *slot = ccs_client_slot(f->client, f->slot);
-
-		if (!(f->cap.limit > 0))
-			begin_flow(a, f, all);
-		ccs_cap_measure(cap[i], bytes_of(f),
-				slot ? atomic_load_explicit(&slot->segment, memory_order_relaxed) : 0, now_ns);
-	}
-	ccs_cap_divide(cap, n, all);
-	for (unsigned raise = 0; raise < 2; raise++)
-		for (unsigned i = 0; i < n; i++)
-			if ((cap[i]->limit > cap[i]->before) == raise)
-				write_limit(CCS_FLOW_OF(cap[i], cap), cap[i]->limit);
-}
-
-void ccs_caps_update(struct ccs_agent *a, uint64_t now_ns)
-{
-	struct ccs_cap_flow **cap;
-	unsigned n, end;
-
-	if (now_ns < a->due.caps_ns)
+	if (!slot)
 		return;
-	a->due.caps_ns = now_ns + PERIOD_NS;
-	cap = calloc(a->flows.n + 1, sizeof(*cap));
-	if (!cap)
-		return;
-	n = collect(a, cap);
-	qsort(cap, n, sizeof(*cap), by_port);
-	for (unsigned i = 0; i < n; i = end) {
-		for (end = i + 1; end < n && by_port(&cap[i], &cap[end]) == 0; end++)
-			;
-		divide(a, cap + i, end - i, now_ns);
-	}
-	free(cap);
-	a->flows.caps_least_ns = now_ns + n * PERIOD_FLOW_NS;
-	a->due.caps_ns = n ? a->due.caps_ns : UINT64_MAX;
-	if (a->due.caps_ns < a->flows.caps_least_ns)
-		a->due.caps_ns = a->flows.caps_least_ns;
+	atomic_store_explicit(&slot->cap, index, memory_order_relaxed);
+	atomic_store_explicit(&slot->limit, t ? (uint64_t)t->cap | (t->floor > 0 ? CCS_BACKGROUND : 0) : 0,
+			      memory_order_relaxed);
+}
+
+void ccs_caps_renew_client(struct ccs_agent *a, struct ccs_client *c)
+{
+	for (struct ccs_agent_flow *f = c->first; f; f = f->next)
+		ccs_caps_join(a, f);
+}
+
+void ccs_caps_renew(struct ccs_agent *a, unsigned tenant)
+{
+	const double rate = tenant < a->flows.tenants ? a->flows.tenant[tenant].terms.cap : 0;
+	struct ccs_cap_page *p = &a->flows.cap[tenant];
+
+	for (unsigned i = 0; i < p->ports && rate != p->rate; i++) /* forget reservations at the old rate */
+		atomic_store_explicit(&p->cap[i].free_ns, ccs_agent_now(a), memory_order_relaxed);
+	p->rate = rate;
+	for (struct ccs_client *c = a->client; c < a->client + CCS_AGENT_CLIENTS; c++)
+		if (c->source.fd >= 0 && c->tenant == tenant + 1)
+			ccs_caps_renew_client(a, c);
 }

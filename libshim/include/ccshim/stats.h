@@ -138,7 +138,7 @@ struct ccs_stats_qp {
 	struct ccs_stats_hop hop[CCS_STATS_MAX_HOPS];
 	/* Since 1.2: ok, at-floor or at-limit, see libccshim(7); "": it is only observed. */
 	char control[16];
-	uint64_t tenant_cap;             /* since 1.3: its part of its tenant's cap, bit/s; 0: none in force */
+	uint64_t tenant_cap;             /* since 1.3: its tenant's cap, bit/s; 0: none in force */
 	uint64_t failed_ns;              /* since 1.3: time of the first error; 0: it has not failed */
 	uint64_t failed_status;          /* since 1.3: its enum ibv_wc_status */
 	uint64_t failed_event;           /* since 1.3: its enum ibv_event_type + 1, or 0 */

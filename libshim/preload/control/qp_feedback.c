@@ -205,12 +205,15 @@ static uint32_t status_of(const struct feedback *fb)
 				    memory_order_relaxed);
 }
 
-uint64_t ccs_qp_feedback_cap(const struct qp *qp)
+static uint64_t limit_of(const struct feedback *fb)
 {
-	const struct feedback *fb = &qp->feedback;
-
 	return fb->slot && fb->status != CCS_FEEDBACK_NO_AGENT && fb->status != CCS_FEEDBACK_REFUSED
 		? atomic_load_explicit(&fb->slot->limit, memory_order_relaxed) : 0;
+}
+
+uint64_t ccs_qp_feedback_cap(const struct qp *qp)
+{
+	return limit_of(&qp->feedback) & ~CCS_BACKGROUND;
 }
 
 double ccs_qp_feedback_max_rate(const struct qp *qp)
@@ -223,8 +226,11 @@ double ccs_qp_feedback_max_rate(const struct qp *qp)
 static void process_cap(struct qp *qp, uint64_t *now_ns)
 {
 	const double rate = ccs_qp_feedback_max_rate(qp);
+	const uint64_t limit = limit_of(&qp->feedback), cap = limit & ~CCS_BACKGROUND;
 
-	qp->feedback.capped = ccs_qp_feedback_cap(qp);
+	qp->feedback.capped = limit;
+	ccs_flow_set_cap(&qp->flow, cap ? ccs_agent_client_cap(qp->feedback.slot) : NULL, (double)cap,
+			 limit & CCS_BACKGROUND);
 	if (rate != qp->flow.user.max_rate)
 		ccs_flow_set_max_rate(&qp->flow, rate, ccs_now(now_ns));
 }

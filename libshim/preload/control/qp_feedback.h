@@ -23,9 +23,9 @@ const char *ccs_qp_feedback_state(const struct qp *qp);
 uint64_t ccs_qp_feedback_fallback_bytes(const struct qp *qp);
 void ccs_qp_feedback_account(struct qp *qp);
 
-/* The limit of the rate: the option's, or the flow's part of its tenant's cap. */
+/* The limit of the rate: the option's, or its tenant's cap. */
 double ccs_qp_feedback_max_rate(const struct qp *qp);
-/* The part of its tenant's cap that is in force, bit/s; 0: no cap is. */
+/* Its tenant's cap that is in force, bit/s; 0: no cap is. */
 uint64_t ccs_qp_feedback_cap(const struct qp *qp);
 
 /* Process new feedback before the gate is checked; qp->lock is held. */

@@ -36,7 +36,7 @@ struct feedback {
 	uint64_t direction_sent, direction_read; /* flow totals at the last check of direction */
 	bool direction_known : 1;        /* it has sent or READ data */
 	bool inbound : 1;                /* most of its data come from the peer: READs */
-	bool capped : 1;                 /* the slot's limit is in force */
+	bool capped : 1;                 /* the slot's limit is in force, or its class */
 	uint16_t feedback_needs;         /* CCS_NEEDS_* at its registration with the agent */
 	uint32_t peer_qpn;
 	uint32_t switches;               /* changes between the algorithm and its fallback */

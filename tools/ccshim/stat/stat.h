@@ -18,7 +18,7 @@ enum stat_limit {
 	STAT_IDLE,                       /* the queue was empty */
 	STAT_APPLICATION,                /* it waits for no gate: the application posts no more */
 	STAT_RATE, STAT_WINDOW,          /* set by the algorithm or by the user */
-	STAT_TENANT_CAP,                 /* the rate: its part of its tenant's cap */
+	STAT_TENANT_CAP,                 /* the rate: the cap of its tenant */
 	STAT_OBSERVED,                   /* only observed: not limited by the shim */
 	STAT_UNCONTROLLED,
 };
