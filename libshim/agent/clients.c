@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "agent/host/core.h"
+#include "agent/telemetry/caps.h"
 #include "base/os.h"
 
 enum {
@@ -128,6 +129,7 @@ static void end_client(struct ccs_agent *a, struct ccs_client *c, int passed)
 	c->punched = true; /* the region is not accessed again: the next agent sets what it reads */
 	while (c->first)
 		ccs_agent_flow_remove(a, c->first);
+	ccs_caps_detach(a, c);
 	if (c->shm)
 		close(c->shm_fd);
 	ccs_shm_unmap(c->shm);
@@ -383,4 +385,5 @@ void ccs_clients_tick(struct ccs_agent *a, uint64_t now_ns)
 		else if (c->shm)
 			close_client(a, c);
 	}
+	ccs_caps_tick(a);
 }

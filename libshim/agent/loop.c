@@ -19,7 +19,6 @@
 #include "agent/events.h"
 #include "agent/host/core.h"
 #include "agent/net/net.h"
-#include "agent/telemetry/caps.h"
 #include "agent/telemetry/telemetry.h"
 #include "agent/tenants.h"
 #include "base/os.h"
@@ -240,7 +239,6 @@ void ccs_agent_reload(struct ccs_agent *a)
 void ccs_agent_close(struct ccs_agent *a)
 {
 	ccs_clients_close(a);
-	ccs_caps_close(a);
 	ccs_capture_close(a);
 	ccs_udp_close(a);
 	ccs_ports_close(a);

@@ -45,14 +45,9 @@ bool ccs_ipc_send_caps(const struct ccs_client *c, enum ccs_ipc_type type, int f
 	return sendmsg(c->source.fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)sizeof(r);
 }
 
-static bool answer_hello(struct ccs_agent *a, struct ccs_client *c, int error)
+static bool answer_hello(const struct ccs_client *c, int error)
 {
-	const struct ccs_cap_page *page = error || !c->shm ? NULL : ccs_caps_page(a, c);
-
-	if (!page)
-		return send_result(c, error, 0);
-	c->caps = page->cap;
-	return ccs_ipc_send_caps(c, CCS_IPC_RESULT, page->fd);
+	return error || !c->caps ? send_result(c, error, 0) : ccs_ipc_send_caps(c, CCS_IPC_RESULT, c->caps->fd);
 }
 
 static int map_region(struct ccs_agent *a, struct ccs_client *c, int fd)
@@ -93,9 +88,9 @@ static int handle_hello(struct ccs_agent *a, struct ccs_client *c, const struct 
 		return EPROTONOSUPPORT;
 	}
 	error = fd >= 0 ? map_region(a, c, fd) : 0;
-	c->hello_done = error == 0;
 	if (c->shm)
 		ccs_agent_tenants_find(a, c);
+	c->hello_done = error == 0;
 	return error;
 }
 
@@ -133,7 +128,7 @@ static bool handle_request(struct ccs_agent *a, struct ccs_client *c, uint32_t t
 
 	switch (type) {
 	case CCS_IPC_HELLO:
-		return answer_hello(a, c, handle_hello(a, c, data, fd));
+		return answer_hello(c, handle_hello(a, c, data, fd));
 	case CCS_IPC_ADD:
 		return send_result(c, c->hello_done ? ccs_agent_flow_add(a, c, add) : EPROTO,
 				   add->slot);

@@ -20,16 +20,12 @@ static int tenant_of(const struct ccs_agent *a, const struct ccs_client *c)
 void ccs_agent_tenants_find(struct ccs_agent *a, struct ccs_client *c)
 {
 	const int found = tenant_of(a, c);
-	const struct ccs_cap_page *page;
 
 	ccs_demand_forget(c);
 	c->tenant = found >= 0 && (unsigned)found < a->flows.tenants ? 1 + (uint32_t)found : 0;
-	page = ccs_caps_page(a, c);
-	/* One that cannot get another page, because it reads no answers, connects again. */
-	if (c->first && page && page->cap != c->caps && !ccs_ipc_send_caps(c, CCS_IPC_CAPS, page->fd))
+	/* The answer to the HELLO has the first page. A client that reads no answers connects again. */
+	if (ccs_caps_attach(a, c) && c->hello_done && c->caps && !ccs_ipc_send_caps(c, CCS_IPC_CAPS, c->caps->fd))
 		shutdown(c->source.fd, SHUT_RDWR);
-	if (c->first)
-		c->caps = page ? page->cap : NULL;
 	ccs_caps_renew_client(a, c);
 }
 
@@ -41,7 +37,6 @@ void ccs_agent_tenants_read(struct ccs_agent *a)
 		if (c->source.fd >= 0)
 			ccs_demand_forget(c);
 	a->flows.tenants = a->config.tenants(a->config.tenant_arg, a->flows.tenant);
-	ccs_caps_read(a);
 	for (struct ccs_client *c = a->client; c < a->client + CCS_AGENT_CLIENTS; c++)
 		if (c->source.fd >= 0)
 			ccs_agent_tenants_find(a, c);

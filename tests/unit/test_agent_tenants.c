@@ -563,7 +563,8 @@ static void a_cap_changes_at_once(void **state)
 		assert_cap(&b, i, 200000000, 1);
 	assert_cap(&b, 3, 0, 1);
 	/* what flows have reserved at another rate does not delay them; a process may write anything */
-	page = &b.r->agent[RP]->flows.cap[0];
+	for (page = b.r->agent[RP]->flows.caps; strcmp(page->name, "t0") != 0; page = page->next)
+		;
 	page->cap[0].free_ns = UINT64_MAX;
 	assert_int_equal(set_terms(&b, "t0", CCS_TERM_CAP, (struct ccs_terms){ .cap = 1e8 }), 0);
 	assert_int_equal(page->cap[0].free_ns, b.r->now_ns);
@@ -580,6 +581,48 @@ static void a_cap_changes_at_once(void **state)
 	ntenants = 0;
 	ccs_agent_reload(b.r->agent[RP]);
 	assert_cap(&b, 3, 0, 0);
+	end(&b);
+}
+
+static const struct ccs_cap_page *page_of(const struct bench *b, uid_t uid)
+{
+	const struct ccs_cap_page *p = b->r->agent[RP]->flows.caps;
+
+	while (p && p->uid != uid)
+		p = p->next;
+	return p;
+}
+
+/* A process may write any time into its page, and so keep all that share it from sending. */
+static void users_of_a_tenant_divide_its_cap(void **state)
+{
+	const uid_t own = geteuid(), other = own + 1;
+	struct ccs_agent *a;
+	struct bench b;
+
+	set_tenants(1, (const double[]){ 1 });
+	tenants[0].terms.cap = 2e8;
+	begin(&b, state, true);
+	a = b.r->agent[RP];
+	memcpy(of, (int[]){ 0, 0, 0, 0 }, sizeof(of));
+	add_process(&b, 3);
+	add_process(&b, 2);
+	for (struct ccs_client *c = a->client; c < a->client + CCS_AGENT_CLIENTS; c++)
+		if (c->source.fd >= 0 && c->flows == 2)
+			rig_set_user(a, c, other);
+	ccs_agent_reload(a);
+	assert_cap(&b, 1, 100000000, 1);
+	assert_ptr_not_equal(page_of(&b, own), NULL);
+	assert_ptr_not_equal(page_of(&b, other), NULL);
+	page_of(&b, other)->cap[0].free_ns = UINT64_MAX;
+	assert_int_equal(page_of(&b, own)->cap[0].free_ns, b.r->now_ns); /* of the change of its rate */
+	run(&b, 200);
+	assert_cap(&b, 0, 100000000, 1);
+	rig_hang_up(&b.p[1].c);
+	b.processes = 1;
+	run(&b, 200);
+	assert_null(page_of(&b, other));
+	assert_cap(&b, 0, 200000000, 1);
 	end(&b);
 }
 
@@ -622,7 +665,7 @@ static void a_reload_leaves_caps_in_force(void **state)
 	memcpy(of, (int[]){ 0, 0, 0, 0 }, sizeof(of));
 	add_process(&b, 3);
 	add_process(&b, 2);
-	before = b.r->agent[RP]->flows.cap[0].cap;
+	before = b.r->agent[RP]->flows.caps->cap;
 	before[0].free_ns = 99;
 	/* another tenant comes first in the file */
 	tenants[1] = tenants[0];
@@ -630,7 +673,7 @@ static void a_reload_leaves_caps_in_force(void **state)
 	ntenants = 2;
 	memcpy(of, (int[]){ 1, 1, 1, 1 }, sizeof(of));
 	ccs_agent_reload(b.r->agent[RP]);
-	assert_ptr_equal(b.r->agent[RP]->flows.cap[1].cap, before);
+	assert_ptr_equal(b.r->agent[RP]->flows.caps->cap, before);
 	assert_int_equal(before[0].free_ns, 99);
 	assert_cap(&b, 0, 200000000, 1);
 	assert_cap(&b, 1, 200000000, 1);
@@ -795,6 +838,7 @@ int main(void)
 		TEST(processes_of_a_tenant_share_its_cap),
 		TEST(a_cap_changes_at_once),
 		TEST(a_cap_is_of_each_device_and_port),
+		TEST(users_of_a_tenant_divide_its_cap),
 		TEST(a_reload_leaves_caps_in_force),
 		TEST(changes_that_do_not_concern_other_hosts_are_not_sent),
 		TEST(users_may_lower_the_cap_and_class_of_their_tenant_only),

@@ -168,11 +168,14 @@ struct ccs_peers {
 	void (*evicted)(struct ccs_agent *a, struct ccs_peer *p);
 };
 
-/* A tenant's caps, in memory that its processes share with the agent. */
+/* A user's part of a tenant's caps, in memory that its processes share with the agent. */
 struct ccs_cap_page {
+	struct ccs_cap_page *next;
 	char name[64];                   /* of the tenant */
+	uid_t uid;
+	uint32_t clients;
 	int fd;
-	struct ccs_cap *cap;             /* CCS_CAP_PORTS; NULL: no page */
+	struct ccs_cap *cap;             /* CCS_CAP_PORTS */
 	double rate;                     /* of the cap, bit/s */
 	struct {
 		char device[64];
@@ -227,7 +230,7 @@ struct ccs_client {
 	struct ccs_user *user;
 	enum ccs_standing standing;
 	uint32_t tenant;                 /* 1 + its index in agent.flows.tenant; 0: it has none */
-	const struct ccs_cap *caps;      /* the page of its tenant that was sent to it, or NULL */
+	struct ccs_cap_page *caps;       /* of its tenant and user, or NULL */
 	bool paused;                     /* the loop does not wait for it until its user has a budget */
 	bool hello_done;
 	struct ccs_shm *shm;             /* NULL: the client shares no region */
@@ -357,7 +360,8 @@ struct ccs_agent {
 		uint32_t n, users;       /* flows; users that have some */
 		struct ccs_agent_tenant tenant[CCS_AGENT_TENANTS];
 		unsigned tenants;
-		struct ccs_cap_page cap[CCS_AGENT_TENANTS]; /* of each tenant */
+		struct ccs_cap_page *caps; /* a list */
+		bool cap_users_changed;  /* of a tenant, which divide its cap */
 	} flows;
 	struct ccs_nic_counters counters;
 	struct ccs_peers peers;

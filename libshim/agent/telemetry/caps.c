@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A tenant's processes share a page of the agent's memory, which has the tenant's cap at each port. The
- * agent writes the rate into the slots of the flows, which share the times there (cc/cap.h). It does not
- * read the page.
+ * A user's processes of a tenant share a page of the agent's memory, which has the tenant's cap at each
+ * port. The agent writes the rate into the slots of the flows, which share the times there (cc/cap.h). It
+ * does not read the page. All processes that have it write to it, and can delay each other: so users of
+ * the same tenant have pages of their own, and divide the cap.
  */
 #include "agent/telemetry/caps.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -16,69 +18,69 @@
 
 enum { PAGE = CCS_CAP_PORTS * sizeof(struct ccs_cap) };
 
-/* All processes of the tenant write to it, and can only change the order and times of its data. */
-static void close_page(struct ccs_cap_page *p)
+/* Without memory for it the client's flows have the cap each. */
+static struct ccs_cap_page *open_page(struct ccs_agent *a, const struct ccs_client *c, const char name[64])
 {
-	if (p->cap)
-		munmap(p->cap, PAGE);
-	if (p->cap)
-		close(p->fd);
-	*p = (struct ccs_cap_page){ .fd = -1 };
-}
-
-/* Without memory the tenant has no page: its flows have the cap each. */
-static void open_page(struct ccs_agent *a, struct ccs_cap_page *p, const char name[64])
-{
+	struct ccs_cap_page *p = calloc(1, sizeof(*p));
 	void *at = MAP_FAILED;
 
-	*p = (struct ccs_cap_page){ .fd = memfd_create("ccshim-cap", MFD_CLOEXEC | MFD_ALLOW_SEALING) };
+	if (!p)
+		return NULL;
+	p->uid = c->uid;
 	memcpy(p->name, name, sizeof(p->name));
+	p->fd = memfd_create("ccshim-cap", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (p->fd >= 0 && !ftruncate(p->fd, PAGE) && !fallocate(p->fd, 0, 0, PAGE) &&
 	    !fcntl(p->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		at = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, p->fd, 0);
 	if (at != MAP_FAILED) {
 		p->cap = at;
-		return;
+		p->next = a->flows.caps;
+		a->flows.caps = p;
+		a->flows.cap_users_changed = true;
+		return p;
 	}
 	ccs_close(p->fd);
-	p->fd = -1;
+	free(p);
 	ccs_agent_warn(a, CCS_AGENT_WARN_REGION, "no memory for the cap of tenant %s: each of its flows "
 		       "has the cap for itself", name);
+	return NULL;
 }
 
-void ccs_caps_read(struct ccs_agent *a)
+static void release_page(struct ccs_agent *a, struct ccs_cap_page *p)
 {
-	struct ccs_cap_page old[CCS_AGENT_TENANTS];
+	struct ccs_cap_page **at = &a->flows.caps;
 
-	memcpy(old, a->flows.cap, sizeof(old));
-	for (unsigned i = 0; i < CCS_AGENT_TENANTS; i++) {
-		const char *name = a->flows.tenant[i].name;
-		unsigned k = 0;
-
-		a->flows.cap[i] = (struct ccs_cap_page){ .fd = -1 };
-		while (k < CCS_AGENT_TENANTS && !(old[k].cap && strcmp(old[k].name, name) == 0))
-			k++;
-		if (i < a->flows.tenants && k < CCS_AGENT_TENANTS) {
-			a->flows.cap[i] = old[k];
-			old[k].cap = NULL;
-		} else if (i < a->flows.tenants) {
-			open_page(a, &a->flows.cap[i], name);
-		}
-		ccs_caps_renew(a, i);
-	}
-	for (unsigned k = 0; k < CCS_AGENT_TENANTS; k++)
-		close_page(&old[k]);
+	if (!p || --p->clients)
+		return;
+	while (*at != p)
+		at = &(*at)->next;
+	*at = p->next;
+	a->flows.cap_users_changed = true;
+	munmap(p->cap, PAGE);
+	close(p->fd);
+	free(p);
 }
 
-void ccs_caps_close(struct ccs_agent *a)
+bool ccs_caps_attach(struct ccs_agent *a, struct ccs_client *c)
 {
-	for (unsigned i = 0; i < CCS_AGENT_TENANTS; i++)
-		close_page(&a->flows.cap[i]);
+	const char *name = c->tenant && c->shm ? a->flows.tenant[c->tenant - 1].name : NULL;
+	struct ccs_cap_page *before = c->caps, *p = name ? a->flows.caps : NULL;
+
+	while (p && !(p->uid == c->uid && strcmp(p->name, name) == 0))
+		p = p->next;
+	if (name && !p)
+		p = open_page(a, c, name);
+	if (p)
+		p->clients++;
+	c->caps = p;
+	release_page(a, before);
+	return p != before;
 }
 
-struct ccs_cap_page *ccs_caps_page(struct ccs_agent *a, const struct ccs_client *c)
+void ccs_caps_detach(struct ccs_agent *a, struct ccs_client *c)
 {
-	return c->tenant && a->flows.cap[c->tenant - 1].cap ? &a->flows.cap[c->tenant - 1] : NULL;
+	release_page(a, c->caps);
+	c->caps = NULL;
 }
 
 /* Its index in the page, from 1. Ports beyond the last entry share that. */
@@ -96,36 +98,66 @@ static uint32_t index_of(struct ccs_cap_page *p, const struct ccs_agent_flow *f)
 	return 1 + (i < CCS_CAP_PORTS ? i : CCS_CAP_PORTS - 1);
 }
 
-void ccs_caps_join(struct ccs_agent *a, struct ccs_agent_flow *f)
+/* Users of a tenant have equal parts of its cap. */
+static double rate_of(const struct ccs_agent *a, const struct ccs_client *c)
+{
+	const struct ccs_agent_tenant *t = &a->flows.tenant[c->tenant - 1];
+	unsigned users = 0;
+
+	for (const struct ccs_cap_page *p = a->flows.caps; p; p = p->next)
+		users += strcmp(p->name, t->name) == 0;
+	return t->terms.cap / (users > 1 ? users : 1);
+}
+
+/* What flows have reserved at another rate does not delay them. */
+static void set_rate(const struct ccs_agent *a, struct ccs_cap_page *p, double rate)
+{
+	for (unsigned i = 0; i < p->ports && rate != p->rate; i++)
+		atomic_store_explicit(&p->cap[i].free_ns, ccs_agent_now(a), memory_order_relaxed);
+	p->rate = rate;
+}
+
+static void write_slot(struct ccs_agent *a, const struct ccs_agent_flow *f, double rate)
 {
 	struct ccs_client *c = f->client;
-	const struct ccs_terms *t = c->tenant ? &a->flows.tenant[c->tenant - 1].terms : NULL;
 	struct ccs_slot *slot = ccs_client_slot(c, f->slot);
-	struct ccs_cap_page *p = ccs_caps_page(a, c);
-	const uint32_t index = p ? index_of(p, f) : 0;
+	const uint32_t index = c->caps ? index_of(c->caps, f) : 0;
+	const bool background = c->tenant && a->flows.tenant[c->tenant - 1].terms.floor > 0;
 
 	if (!slot)
 		return;
 	atomic_store_explicit(&slot->cap, index, memory_order_relaxed);
-	atomic_store_explicit(&slot->limit, t ? (uint64_t)t->cap | (t->floor > 0 ? CCS_BACKGROUND : 0) : 0,
+	atomic_store_explicit(&slot->limit, (uint64_t)rate | (background ? CCS_BACKGROUND : 0),
 			      memory_order_relaxed);
+}
+
+void ccs_caps_join(struct ccs_agent *a, struct ccs_agent_flow *f)
+{
+	write_slot(a, f, f->client->tenant ? rate_of(a, f->client) : 0);
 }
 
 void ccs_caps_renew_client(struct ccs_agent *a, struct ccs_client *c)
 {
+	const double rate = c->tenant ? rate_of(a, c) : 0;
+
+	if (c->caps)
+		set_rate(a, c->caps, rate);
 	for (struct ccs_agent_flow *f = c->first; f; f = f->next)
-		ccs_caps_join(a, f);
+		write_slot(a, f, rate);
 }
 
 void ccs_caps_renew(struct ccs_agent *a, unsigned tenant)
 {
-	const double rate = tenant < a->flows.tenants ? a->flows.tenant[tenant].terms.cap : 0;
-	struct ccs_cap_page *p = &a->flows.cap[tenant];
-
-	for (unsigned i = 0; i < p->ports && rate != p->rate; i++) /* forget reservations at the old rate */
-		atomic_store_explicit(&p->cap[i].free_ns, ccs_agent_now(a), memory_order_relaxed);
-	p->rate = rate;
 	for (struct ccs_client *c = a->client; c < a->client + CCS_AGENT_CLIENTS; c++)
 		if (c->source.fd >= 0 && c->tenant == tenant + 1)
 			ccs_caps_renew_client(a, c);
+}
+
+/* Not with each user that comes or goes: a tenant may have many flows. */
+void ccs_caps_tick(struct ccs_agent *a)
+{
+	for (unsigned i = 0; i < a->flows.tenants && a->flows.cap_users_changed; i++)
+		if (a->flows.tenant[i].terms.cap > 0)
+			ccs_caps_renew(a, i);
+	a->flows.cap_users_changed = false;
 }

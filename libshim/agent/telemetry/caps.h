@@ -4,16 +4,17 @@
 /* Caps of this host's tenants, at each device and port that their flows use. */
 #include "agent/host/priv.h"
 
-/* The tenants were read: keep pages by the names of their tenants. */
-void ccs_caps_read(struct ccs_agent *a);
-/* The page of the client's tenant, or NULL. */
-struct ccs_cap_page *ccs_caps_page(struct ccs_agent *a, const struct ccs_client *c);
+/* Give the client the page of its tenant and user, if there is memory for it. True: it has another one. */
+bool ccs_caps_attach(struct ccs_agent *a, struct ccs_client *c);
+/* The client is closed. */
+void ccs_caps_detach(struct ccs_agent *a, struct ccs_client *c);
 /* Write the flow's cap and class into its slot. */
 void ccs_caps_join(struct ccs_agent *a, struct ccs_agent_flow *f);
 /* The tenant of the client, or its page, has changed. */
 void ccs_caps_renew_client(struct ccs_agent *a, struct ccs_client *c);
 /* The tenant's cap or class has changed. */
 void ccs_caps_renew(struct ccs_agent *a, unsigned tenant);
-void ccs_caps_close(struct ccs_agent *a);
+/* If tenants have other users than at the last call, divide their caps. */
+void ccs_caps_tick(struct ccs_agent *a);
 
 #endif
