@@ -40,8 +40,8 @@ enum ccs_other_end {
  * the newest moments' longest RTTs, of two at most (rtt_moments), so that a pause of the host does not
  * count; 0: unknown. base_rtt_us: 0 if it was not measured. unanswered_us: since the last completion; 0:
  * unknown. retry_us: the least time that the device tried. peer_* and others_*: numbers of other queue
- * pairs to the same peer, and to other peers: healthy (completed a segment in the second half of the retries), unanswered
- * (posted before and did not), failed. losses, peer_losses: retransmission timeouts of the second before, of
+ * pairs to the same peer, and to other peers: healthy (completed a segment in the second half of the
+ * retries), unanswered (posted before and did not), failed. losses, peer_losses: retransmission timeouts of the second before, of
  * this queue pair and of the others to the same peer.
  */
 #define CCS_FAILURE_FACTS(X) \

@@ -28,7 +28,7 @@ struct end {
 struct account {
 	struct end *end;
 	size_t ends;
-	struct end next;                 /* what is known before the next one is read */
+	struct end next;                 /* copied to each end before that is read */
 	bool has_failures;               /* the file that is being read */
 };
 
