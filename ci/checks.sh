@@ -375,14 +375,14 @@ check_documents() {
   rm -rf "$work"
 }
 
-# The verbs suite, also with the rdma-core of Debian 13 if that can be had.
+# The verbs suite, also with the rdma-core of Debian 13 if that can be had, and the verdicts on failures.
 check_verbs() {
   if have mmdebstrap && CCS_RDMA_CORE=$(base trixie "${trixie[@]}"); then
     export CCS_RDMA_CORE
   else
     unset CCS_RDMA_CORE
   fi
-  check_suite tests/lab/suite.bats
+  check_suite tests/lab/suite.bats tests/lab/failing.bats
 }
 
 # Applications that work without the shim work with it; without a lab, on the fake device.

@@ -15,48 +15,41 @@ static uint64_t before(uint64_t now_ns, double us)
 	return ns < (double)now_ns ? now_ns - (uint64_t)ns : 0;
 }
 
-/* The time of the last completion; 0: unknown. A moment after an empty queue completes no segment. */
+/*
+ * The time of the last completion, to about a millisecond; 0: none is known. A moment after an empty queue
+ * completes no segment. Segments may have been completed since the newest moment, but not for long.
+ */
 static uint64_t progress_ns(const struct ccs_failure_qp *qp)
 {
 	const struct ccs_stats_moment *m = qp->history;
 	unsigned n = qp->moments;
 
+	if (n && m[n - 1].segments != (uint32_t)qp->q.segments)
+		return m[n - 1].time_ns;
 	while (n > 1 && m[n - 1].segments == m[n - 2].segments)
 		n--;
 	return n && m[n - 1].segments ? m[n - 1].time_ns : 0;
 }
 
-/* since_ns: the device has retried the failed request since then. */
+/*
+ * since_ns: half of the time for which the device has retried the failed request. In the first half others
+ * may get answers that were on their way when the path broke.
+ */
 static enum ccs_condition condition_of(const struct ccs_failure_qp *qp, uint64_t since_ns)
 {
-	const struct ccs_stats_moment *last = qp->moments ? &qp->history[qp->moments - 1] : NULL;
-	const bool moved = last && last->segments != (uint32_t)qp->q.segments;
-
 	if (qp->q.failed_ns)
 		return CCS_QP_FAILED;
-	if (progress_ns(qp) >= since_ns || (moved && last->time_ns >= since_ns))
+	if (progress_ns(qp) >= since_ns)
 		return CCS_QP_HEALTHY;
-	if (last && !moved && qp->q.inflight && last->inflight && last->time_ns < since_ns)
-		return CCS_QP_UNANSWERED;
-	return CCS_QP_IDLE;
+	return qp->q.inflight && qp->moments && qp->history[qp->moments - 1].time_ns < since_ns ? CCS_QP_UNANSWERED
+		: CCS_QP_IDLE;
 }
 
 bool ccs_failure_read_qp(struct ccs_failure_qp *out, const struct ccs_stats_layout *l,
 			 uint64_t history_offset, uint64_t slot)
 {
-	const struct ccs_stats_slot *at = ccs_stats_slot_at(l, slot);
-
-	/* ccs_stats_read_qp() has a second copy on the stack, which may be small. */
-	const uint64_t version = ccs_stats_load(&at->version);
-	const uint64_t *from = (const uint64_t *)(const void *)&at->qp;
-
-	if (version & 1 || !ccs_stats_load(&at->qp.created_ns))
+	if (!ccs_stats_read_qp(l, slot, &out->q) || !out->q.created_ns)
 		return false;
-	for (size_t i = 0; i < sizeof(out->q) / 8; i++)
-		((uint64_t *)(void *)&out->q)[i] = ccs_stats_load(&from[i]);
-	if (ccs_stats_load(&at->version) != version)
-		return false;
-	ccs_stats_read_live(&at->live, &out->q);
 	out->moments = ccs_stats_read_history(l, history_offset, slot, out->history);
 	return true;
 }
@@ -69,7 +62,7 @@ void ccs_failure_own_facts(struct ccs_failure *f, uint64_t now_ns)
 	const struct ccs_stats_moment *first = NULL, *last = NULL;
 
 	f->facts.answered = (double)qp->q.segments;
-	if (progress && progress < now_ns && qp->history[qp->moments - 1].segments == (uint32_t)qp->q.segments)
+	if (progress && progress < now_ns)
 		f->facts.unanswered_us = (double)(now_ns - progress) / 1e3;
 	for (unsigned i = 0; i < qp->moments; i++) {
 		const struct ccs_stats_moment *m = &qp->history[i];
@@ -79,7 +72,7 @@ void ccs_failure_own_facts(struct ccs_failure *f, uint64_t now_ns)
 		first = first ? first : m;
 		last = m;
 	}
-	for (unsigned i = qp->moments; i-- && qp->history[i].time_ns >= first_ns && f->facts.rtt_moments < 3;) {
+	for (unsigned i = qp->moments; i-- && qp->history[i].time_ns >= first_ns && f->facts.rtt_moments < 2;) {
 		const double rtt_us = qp->history[i].rtt_ns / 1e3;
 
 		if (rtt_us > 0 && (!f->facts.rtt_moments++ || rtt_us < f->facts.rtt_us))
@@ -102,6 +95,8 @@ static void count(struct ccs_failure *f, const struct ccs_failure_qp *qp, bool s
 	case CCS_QP_IDLE: facts->peer_idle += same_peer; break;
 	}
 	facts->peer_answered += same_peer && qp->q.segments;
+	if (same_peer && qp->moments)
+		facts->peer_losses += (uint16_t)(qp->history[qp->moments - 1].losses - qp->history[0].losses);
 }
 
 /* A failure of another time has another cause. */
@@ -114,7 +109,7 @@ void ccs_failure_add_others(struct ccs_failure *f, const struct ccs_stats_layout
 			    uint64_t now_ns)
 {
 	const struct ccs_stats_qp *failed = &f->qp[0].q;
-	const uint64_t since_ns = before(now_ns, f->facts.retry_us);
+	const uint64_t since_ns = before(now_ns, f->facts.retry_us / 2);
 	struct ccs_failure_qp *qp = &f->qp[CCS_FAILURE_QPS];
 
 	if (!ccs_gid_is_set(failed->peer_gid))

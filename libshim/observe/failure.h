@@ -37,16 +37,18 @@ enum ccs_other_end {
 
 /*
  * Numbers only, each with its name in the document. rtt_us: RTT before the last completion, the least of
- * the newest moments' longest RTTs, of three at most (rtt_moments), so that a pause of the host does not
+ * the newest moments' longest RTTs, of two at most (rtt_moments), so that a pause of the host does not
  * count; 0: unknown. base_rtt_us: 0 if it was not measured. unanswered_us: since the last completion; 0:
  * unknown. retry_us: the least time that the device tried. peer_* and others_*: numbers of other queue
- * pairs to the same peer, and to other peers: healthy (completed a segment during the retries), unanswered
- * (posted before and did not), failed.
+ * pairs to the same peer, and to other peers: healthy (completed a segment in the second half of the
+ * retries), unanswered (posted before and did not), failed. losses, peer_losses: retransmission timeouts of the second before, of
+ * this queue pair and of the others to the same peer.
  */
 #define CCS_FAILURE_FACTS(X) \
 	X(status) X(vendor_err) X(event) X(port_down) X(answered) X(unanswered_us) X(retry_us) \
 	X(rtt_us) X(rtt_moments) X(base_rtt_us) X(cnps) X(losses) X(peer_healthy) X(peer_unanswered) X(peer_failed) \
-	X(peer_idle) X(peer_answered) X(others_healthy) X(others_unanswered) X(others_failed)
+	X(peer_idle) X(peer_answered) X(others_healthy) X(others_unanswered) X(others_failed) \
+	X(peer_losses)
 #define CCS_FAILURE_MEMBER(name) double name;
 struct ccs_failure_facts {
 	CCS_FAILURE_FACTS(CCS_FAILURE_MEMBER)
@@ -73,7 +75,6 @@ struct ccs_verdict {
 void ccs_failure_judge(const struct ccs_failure_facts *f, struct ccs_verdict *v);
 
 enum ccs_condition { CCS_QP_IDLE, CCS_QP_HEALTHY, CCS_QP_UNANSWERED, CCS_QP_FAILED };
-extern const char *const ccs_condition_names[];
 
 struct ccs_failure_qp {
 	struct ccs_stats_qp q;
@@ -84,13 +85,20 @@ struct ccs_failure_qp {
 
 enum { CCS_FAILURE_QPS = 8 };
 
+/* The ends of a connection when it failed, or was ended. */
+struct ccs_ends {
+	double time;                     /* seconds since 1970 */
+	uint64_t lqpn, rqpn;
+	uint8_t peer[16], local[16];     /* local: zeroes: unknown */
+	const char *how;                 /* the application ended it so */
+};
+
 /* A group: a queue pair that failed, and others to the same peer that failed later or are fine. */
 struct ccs_failure {
 	struct ccs_failure_facts facts;
 	struct ccs_verdict verdict;
-	double time;                     /* seconds since 1970 */
+	struct ccs_ends ends;
 	uint64_t more;                   /* queue pairs of the group that failed afterwards */
-	uint8_t local_gid[16];           /* zeroes: unknown */
 	uint16_t udp_port;               /* source port; 0: unknown */
 	unsigned opcode;                 /* enum ibv_wc_opcode, if the device states it */
 	struct ccs_failure_qp qp[CCS_FAILURE_QPS + 1]; /* the first failed; the last is scratch memory */
@@ -106,8 +114,11 @@ void ccs_failure_add_others(struct ccs_failure *f, const struct ccs_stats_layout
 bool ccs_failure_read_qp(struct ccs_failure_qp *out, const struct ccs_stats_layout *l,
 			 uint64_t history_offset, uint64_t slot);
 
-/* failure_json.c. unix_ns: time since 1970 less CLOCK_MONOTONIC. */
-void ccs_failure_json(struct ccs_json *j, const struct ccs_failure *f, int64_t unix_ns);
-void ccs_failure_json_qp(struct ccs_json *j, const struct ccs_failure_qp *qp, int64_t unix_ns);
+/* failure_json.c. The head ends with the open array of failures. */
+struct ccs_job;
+void ccs_failure_json_head(struct ccs_json *j, const char *program, uint64_t pid, const struct ccs_job *job);
+void ccs_failure_json(struct ccs_json *j, const struct ccs_failure *f);
+void ccs_failure_json_qp(struct ccs_json *j, const struct ccs_failure_qp *qp);
+void ccs_failure_json_end(struct ccs_json *j, const struct ccs_ends *e);
 
 #endif

@@ -44,6 +44,35 @@ delayed 0
 E
 }
 
+# saw HOW: lines of impaired.sh, with the state and the number of flushed receives last. No order is
+# defined between them and requests, whose completions are in another queue.
+saw() {
+  awk -v how="$1" '$2 != how { next } $5 == "receive" { sum += $4; next } $5 == "state" { state = $6; next }
+    { sub(" " how, ""); print } /of 1 failed/ { print $1, "| state", state ", receives flushed:", sum; sum = 0 }' seen
+}
+
+@test "the application sees an injected failure as Soft-RoCE's own" {
+  local flush="Work Request Flushed Error, vendor_err 0"
+  "$lab" --engine uml --rate 20mbit --hosts 2 --build "$(realpath "$top_builddir")" \
+    -- "$top_srcdir/tests/lab/impaired.sh" "$(realpath "$top_builddir")" >seen 2>stderr || { cat seen stderr; false; }
+  while IFS='|' read -r kind event status; do
+    [[ -z $event ]] || echo "$kind | 1 event $event"
+    printf '%s\n' "$kind | 1 request $status, vendor_err 0" "$kind | 3 request $flush" \
+      "$kind | 1 of 1 failed" "$kind | state 6, receives flushed: 16"
+  done <<'E' >expected
+retry||transport retry counter exceeded
+rnr||RNR retry counter exceeded
+access||remote access error
+invalid||remote invalid request error
+operation||remote operation error
+port|port error|transport retry counter exceeded
+E
+  diff expected <(saw injected)
+  # When its port goes down, Soft-RoCE flushes; adapters retry.
+  sed -i 's/^port \(.*\)transport retry counter exceeded/port \1Work Request Flushed Error/' expected
+  diff expected <(saw real)
+}
+
 @test "the matrix runs each link with its seeds" {
   printf '# links\nseeds 1 2\nslow --rate 100mbit\n\nfast  --rate 10gbit --delay 5us\nseeds 7\nbad --delay 1ms' >links
   command=(sh -c 'echo "a\"b $LAB_RATE_BPS $LAB_SEED"; [ $LAB_SEED -lt 7 ]')

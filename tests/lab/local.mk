@@ -24,11 +24,20 @@ CLEANFILES += tests/lab/mpi_loops_mpich
 EXTRA_DIST += tests/lab/agent.bats tests/lab/agents.bash tests/lab/apps.bats \
 	tests/lab/clock.bats tests/lab/dcqcn.bats \
 	tests/lab/guest.bash tests/lab/hardware.bats tests/lab/hpcc-proof tests/lab/hpcc.bats tests/lab/hpcc.sh \
-	tests/lab/faults.sh tests/lab/impair.bats tests/lab/impair.sh tests/lab/pair.sh tests/lab/plan.bats tests/lab/provider.bats tests/lab/rcp.bats tests/lab/readme.bats \
+	tests/lab/faults.sh tests/lab/impaired.sh tests/lab/impair.bats tests/lab/impair.sh tests/lab/pair.sh tests/lab/plan.bats tests/lab/provider.bats tests/lab/rcp.bats tests/lab/readme.bats \
 	tests/lab/tenants.sh
 EXTRA_DIST += tests/on-hardware tests/conformance tests/conformance.d/cases.bash tests/conformance.d/guest \
 	tests/conformance.d/pair.bash tests/conformance.d/suite.bash \
 	tests/conformance.d/suite.py tests/conformance.d/table.awk
+
+check_PROGRAMS += tests/lab/failing
+tests_lab_failing_SOURCES = \
+	tests/lab/failing.c \
+	tests/lab/side.c \
+	tests/lab/side.h
+tests_lab_failing_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS)
+tests_lab_failing_LDADD = $(VERBS_LIBS)
+EXTRA_DIST += tests/lab/failing.bats tests/lab/failing.sh
 
 check_PROGRAMS += tests/lab/owner
 tests_lab_owner_SOURCES = tests/lab/owner.c

@@ -27,11 +27,11 @@ static const struct {
 	{ FACTS(.status = CCS_WC_REM_ABORT), CCS_FAILURE_PEER_QP, "peer's queue pair failed" },
 	{ FACTS(.status = CCS_WC_REM_ACCESS), CCS_FAILURE_REFUSED, "rkey" },
 	{ FACTS(.status = CCS_WC_REM_INV_REQ, .peer_healthy = 3), CCS_FAILURE_REFUSED, "invalid" },
-	{ FACTS(.status = CCS_WC_LOC_PROT), CCS_FAILURE_LOCAL, "local protection error" },
-	{ FACTS(.status = CCS_WC_LOC_LEN), CCS_FAILURE_LOCAL, "local length error" },
-	{ FACTS(.status = CCS_WC_LOC_QP_OP), CCS_FAILURE_LOCAL, "operation" },
-	{ FACTS(.status = CCS_WC_MW_BIND), CCS_FAILURE_LOCAL, "bind" },
-	{ FACTS(.status = CCS_WC_LOC_ACCESS), CCS_FAILURE_LOCAL, "access" },
+	{ FACTS(.status = CCS_WC_LOC_PROT), CCS_FAILURE_LOCAL, "check lkey" },
+	{ FACTS(.status = CCS_WC_LOC_LEN), CCS_FAILURE_LOCAL, "length" },
+	{ FACTS(.status = CCS_WC_LOC_QP_OP), CCS_FAILURE_LOCAL, "wrong" },
+	{ FACTS(.status = CCS_WC_MW_BIND), CCS_FAILURE_LOCAL, "wrong" },
+	{ FACTS(.status = CCS_WC_LOC_ACCESS), CCS_FAILURE_LOCAL, "wrong" },
 	/* no request was answered */
 	{ FACTS(RETRY), CCS_FAILURE_NO_ANSWER, "GID index and RoCE version, VLAN, MTU, firewalls" },
 	{ FACTS(RETRY, .peer_unanswered = 7), CCS_FAILURE_NO_ANSWER, "first WR" },
@@ -39,20 +39,33 @@ static const struct {
 	{ FACTS(RETRY, .peer_healthy = 7, .peer_answered = 7), CCS_FAILURE_PATH, "only this path of 8" },
 	{ FACTS(RETRY, .peer_idle = 1, .peer_answered = 1), CCS_FAILURE_UNKNOWN, "not known" },
 	{ FACTS(RETRY, .peer_idle = 1, .peer_healthy = 1), CCS_FAILURE_PATH, "only this path of 3" },
+	{ FACTS(RETRY, .peer_healthy = 3, .peer_answered = 3, .peer_losses = 1), CCS_FAILURE_UNKNOWN, "not known" },
 	/* congestion */
 	{ FACTS(ANSWERED, QUEUE), CCS_FAILURE_CONGESTION, "congestion: RTT 14 ms before, 20 us without a queue" },
 	{ FACTS(ANSWERED, QUEUE, .cnps = 12, .losses = 2), CCS_FAILURE_CONGESTION, "12 CNPs, 2 retransmission" },
-	{ FACTS(ANSWERED, QUEUE, .peer_healthy = 2), CCS_FAILURE_CONGESTION, "2 other queue pairs" },
+	{ FACTS(ANSWERED, QUEUE, .peer_healthy = 2, .losses = 1), CCS_FAILURE_CONGESTION, "2 other queue pairs" },
+	{ FACTS(ANSWERED, QUEUE, .peer_healthy = 2, .peer_losses = 1), CCS_FAILURE_CONGESTION, "2 other queue pairs" },
+	/* a path that breaks while it has a queue: nobody's packets were dropped */
+	{ FACTS(ANSWERED, QUEUE, .peer_healthy = 2), CCS_FAILURE_PATH, "only this path of 3" },
+	{ FACTS(ANSWERED, QUEUE, .peer_healthy = 2, .cnps = 3), CCS_FAILURE_PATH, "only this path of 3" },
+	/* a path that lost packets for a second, without an RTT that shows a queue */
+	{ FACTS(ANSWERED, QUIET, .peer_healthy = 1, .losses = 16), CCS_FAILURE_UNKNOWN, "16 retransmission timeouts" },
+	{ FACTS(ANSWERED, .peer_healthy = 1, .losses = 3), CCS_FAILURE_UNKNOWN, "3 retransmission timeouts" },
+	{ FACTS(ANSWERED, .peer_healthy = 1, .losses = 2), CCS_FAILURE_PATH, "only this path of 2" },
+	{ FACTS(ANSWERED, QUIET, .peer_healthy = 4, .peer_losses = 1), CCS_FAILURE_UNKNOWN, "not known" },
+	{ FACTS(ANSWERED, QUIET, .peer_unanswered = 4, .peer_losses = 1), CCS_FAILURE_PEER, "none of 5" },
 	{ FACTS(ANSWERED, QUEUE, .peer_unanswered = 7), CCS_FAILURE_CONGESTION, "congestion" },
 	{ FACTS(ANSWERED, .rtt_us = 220, .rtt_moments = 2, .base_rtt_us = 20), CCS_FAILURE_CONGESTION, "RTT 220 us" },
 	{ FACTS(ANSWERED, .rtt_us = 1.5e6, .rtt_moments = 3, .base_rtt_us = 20), CCS_FAILURE_CONGESTION, "RTT 1.5 s" },
-	{ FACTS(ANSWERED, .rtt_us = 219, .rtt_moments = 3, .base_rtt_us = 20), CCS_FAILURE_UNKNOWN, "RTT 219 us, 20 us without" },
+	{ FACTS(ANSWERED, .rtt_us = 219, .rtt_moments = 3, .base_rtt_us = 20), CCS_FAILURE_UNKNOWN, "RTT 219 us before, 20 us without" },
 	{ FACTS(ANSWERED, .rtt_us = 7000, .rtt_moments = 3, .base_rtt_us = 1000), CCS_FAILURE_UNKNOWN, "RTT 7.0 ms" },
 	{ FACTS(ANSWERED, .rtt_us = 14000, .rtt_moments = 1, .base_rtt_us = 20), CCS_FAILURE_UNKNOWN, "RTT 14 ms" },
 	{ FACTS(ANSWERED, .rtt_us = 14000, .rtt_moments = 3), CCS_FAILURE_UNKNOWN, "not known" },
+	{ FACTS(ANSWERED, .rtt_us = 3000, .rtt_moments = 2, .base_rtt_us = 1000, .peer_losses = 1), CCS_FAILURE_CONGESTION, "RTT 3.0 ms" },
+	{ FACTS(ANSWERED, .rtt_us = 2900, .rtt_moments = 2, .base_rtt_us = 1000, .losses = 1), CCS_FAILURE_UNKNOWN, "RTT 2.9 ms" },
 	/* this path, that peer, this host */
-	{ FACTS(ANSWERED, QUIET, .peer_healthy = 7), CCS_FAILURE_PATH, "only this path of 8 to that peer; others are" },
-	{ FACTS(ANSWERED, QUIET, .peer_healthy = 4, .peer_unanswered = 2, .peer_failed = 1), CCS_FAILURE_PATH, "4 of 8 paths" },
+	{ FACTS(ANSWERED, QUIET, .peer_healthy = 7), CCS_FAILURE_PATH, "only this path of 8 to that peer, or" },
+	{ FACTS(ANSWERED, QUIET, .peer_healthy = 4, .peer_unanswered = 2, .peer_failed = 1), CCS_FAILURE_PATH, "only 4 paths of 8" },
 	{ FACTS(ANSWERED, QUIET, .peer_healthy = 1, .peer_idle = 6), CCS_FAILURE_PATH, "only this path of 8" },
 	{ FACTS(ANSWERED, QUIET, .peer_unanswered = 7), CCS_FAILURE_PEER, "all of that peer: none of 8" },
 	{ FACTS(ANSWERED, QUIET, .peer_failed = 7), CCS_FAILURE_PEER, "all of that peer: none of 8" },
@@ -93,6 +106,9 @@ static const struct {
 	{ FACTS(.status = 0), CCS_FAILURE_UNKNOWN, "not known" },
 };
 
+#define ONE(name) +1
+enum { FACT_COUNT = 0 CCS_FAILURE_FACTS(ONE) };
+
 static struct ccs_verdict judge(const struct ccs_failure_facts *f)
 {
 	struct ccs_verdict v;
@@ -116,11 +132,11 @@ static void no_number_makes_a_verdict_longer_than_its_text(void **state)
 {
 	static const double odd[] = { 0, -1, 1e308, -1e308, 0.5, 4294967296.0, __builtin_nan(""), __builtin_inf() };
 
-	for (unsigned i = 0; i < 20 * sizeof(odd) / sizeof(*odd); i++) {
+	for (unsigned i = 0; i < FACT_COUNT * sizeof(odd) / sizeof(*odd); i++) {
 		struct ccs_failure_facts f = { RETRY, .answered = 1 };
 		double *const all = &f.status;
 
-		all[i % 20] = odd[i / 20];
+		all[i % FACT_COUNT] = odd[i / FACT_COUNT];
 		for (enum ccs_other_end other = 0; other <= CCS_OTHER_UNANSWERED; other++) {
 			f.other = other;
 			assert_true(strlen(judge(&f).text) > 0);
@@ -193,6 +209,20 @@ static void others_count_by_what_they_did_while_this_one_was_retried(void **stat
 	assert_int_equal(judge(&f.facts).cause, CCS_FAILURE_PATH);
 }
 
+/* Answers that were on their way when the path broke do not make a queue pair healthy. */
+static void the_first_answers_after_the_break_do_not_count(void **state)
+{
+	struct ccs_failure f;
+
+	add(0, 1, 1, 50);
+	add(1, 1, 1, 52);
+	add(2, 1, 1, 52)->slot.live.segments++; /* since its last moment */
+	f = facts_of(0, 9ull * S, 4e6);
+	assert_int_equal(f.facts.peer_healthy, 0);
+	assert_int_equal(f.facts.peer_unanswered, 2);
+	assert_int_equal(judge(&f.facts).cause, CCS_FAILURE_PEER);
+}
+
 static void the_second_before_the_silence_counts(void **state)
 {
 	struct entry *e = add(0, 1, 1, 60);
@@ -202,7 +232,7 @@ static void the_second_before_the_silence_counts(void **state)
 	f = facts_of(0, 70ull * S, 1e6);
 	assert_int_equal(f.facts.rtt_us, 12);
 	assert_int_equal(f.facts.cnps, 10);
-	for (unsigned i = 57; i < 60; i++) { /* all of the newest three count, not a pause of the host */
+	for (unsigned i = 57; i < 60; i++) { /* both of the newest count, not a pause of the host */
 		e->history[i % CCS_STATS_MOMENTS].rtt_ns = 9000000;
 		f = facts_of(0, 70ull * S, 1e6);
 		assert_int_equal(f.facts.rtt_us, i < 59 ? 12 : 9000);
@@ -251,6 +281,7 @@ int main(void)
 		cmocka_unit_test(each_verdict_follows_from_its_facts),
 		cmocka_unit_test(no_number_makes_a_verdict_longer_than_its_text),
 		cmocka_unit_test_setup(others_count_by_what_they_did_while_this_one_was_retried, clear),
+		cmocka_unit_test_setup(the_first_answers_after_the_break_do_not_count, clear),
 		cmocka_unit_test_setup(the_second_before_the_silence_counts, clear),
 		cmocka_unit_test_setup(a_request_after_a_pause_does_not_hide_the_last_completion, clear),
 		cmocka_unit_test_setup(failures_of_another_minute_do_not_count, clear),

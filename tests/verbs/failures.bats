@@ -95,6 +95,7 @@ account() {
 	end a h1 "$(failed 100 17 18 10.0.0.1 10.0.0.2 "$silence")"
 	end first h2 '' "$(ended 95 18 17 10.0.0.2 10.0.0.1 destroyed)"
 	end during h2 '' "$(ended 98 18 17 10.0.0.2 10.0.0.1 destroyed)"
+	end late h2 '' "$(ended 96.9 18 17 10.0.0.2 10.0.0.1 destroyed)"
 	end after h2 '' "$(ended 101 18 17 10.0.0.2 10.0.0.1 exit)"
 	end other_qp h2 '' "$(ended 95 19 17 10.0.0.2 10.0.0.1 destroyed)"
 	end other_host h3 '' "$(ended 95 18 17 10.0.0.3 10.0.0.1 destroyed)"
@@ -103,6 +104,7 @@ account() {
 	account unknown a
 	account destroyed a first
 	account destroyed first a
+	account destroyed a late
 	account unknown a during
 	account unknown a after
 	account unknown a other_qp

@@ -281,18 +281,20 @@ static inline int ccs_stats_read_qp(const struct ccs_stats_layout *l, uint64_t i
 	const uint64_t *from = (const uint64_t *)(const void *)&slot->qp;
 	const size_t has = (size_t)l->slot_size - offsetof(struct ccs_stats_slot, qp);
 	const size_t words = (has < sizeof(*out) ? has : sizeof(*out)) / 8;
-	uint64_t word[sizeof(*out) / 8] = { 0 };
+	uint64_t word;
 
+	memset(out, 0, sizeof(*out));
 	for (unsigned tries = 0; tries < 1000; tries++) {
 		const uint64_t version = ccs_stats_load(&slot->version);
 
 		if (version & 1)
 			continue;
-		for (size_t w = 0; w < words; w++)
-			word[w] = ccs_stats_load(&from[w]);
+		for (size_t w = 0; w < words; w++) {
+			word = ccs_stats_load(&from[w]);
+			memcpy((char *)out + 8 * w, &word, sizeof(word));
+		}
 		if (ccs_stats_load(&slot->version) != version)
 			continue;
-		memcpy(out, word, sizeof(*out));
 		ccs_stats_read_live(&slot->live, out);
 		return 1;
 	}

@@ -27,22 +27,14 @@ enum { GROUPS = 16, ENDED = 256, BASE_SAMPLES = 8 };
 
 struct group {
 	uint64_t last_ns;
-	bool all_peers;
 	struct ccs_failure f;
-};
-
-struct ended {
-	uint32_t lqpn, rqpn;
-	uint8_t peer[16], local[16];
-	double time;
-	const char *how;
 };
 
 static struct {
 	pthread_mutex_t lock;            /* innermost */
 	struct group group[GROUPS];      /* static: posts and polls do not use malloc() */
 	unsigned groups;                 /* so far; older ones are replaced */
-	struct ended ended[ENDED];
+	struct ccs_ends ended[ENDED];
 	unsigned ends;                   /* the file has the last ENDED of them */
 	bool written, unwritable;
 	struct ibv_async_event event;    /* the last of a port or device */
@@ -56,14 +48,13 @@ static struct {
  */
 static bool lock_recorder(void)
 {
-	unsigned steps = 100;
 	sem_t never;
 
-	while (pthread_mutex_trylock(&recorder.lock)) {
-		if (!steps--)
+	sem_init(&never, 0, 0);
+	for (unsigned steps = 100; pthread_mutex_trylock(&recorder.lock); steps--) {
+		if (!steps)
 			return false;
-		if (!sem_init(&never, 0, 0)) /* by the system call that the pacer thread sleeps with */
-			ccs_clock_sem_wait(&never, ccs_now_ns() + 1000000);
+		ccs_clock_sem_wait(&never, ccs_now_ns() + 1000000); /* as the pacer thread sleeps */
 	}
 	return true;
 }
@@ -73,41 +64,18 @@ static bool has_file(void)
 	return ccs_shim()->options.failures[0];
 }
 
-/* -- the file ---------------------------------------------------------------------------------- */
-
-static void write_ended(struct ccs_json *j, const struct ended *e)
-{
-	char text[INET6_ADDRSTRLEN];
-
-	ccs_json_object(j, NULL);
-	ccs_json_num(j, "time", e->time);
-	ccs_json_str(j, "how", e->how);
-	ccs_json_uint(j, "lqpn", e->lqpn);
-	ccs_json_uint(j, "rqpn", e->rqpn);
-	ccs_json_str(j, "peer", ccs_gid_text(e->peer, text));
-	if (ccs_gid_is_set(e->local))
-		ccs_json_str(j, "local", ccs_gid_text(e->local, text));
-	ccs_json_end(j);
-}
-
 static bool write_document(FILE *file)
 {
-	const int64_t unix_ns = (int64_t)(ccs_clock_ns(CLOCK_REALTIME) - ccs_now_ns());
 	struct ccs_json j;
 
 	ccs_json_start(&j, file);
-	ccs_json_object(&j, NULL);
-	ccs_document_head(&j, ccs_document_now());
-	ccs_json_str(&j, "program", program_invocation_short_name);
-	ccs_json_uint(&j, "pid", (uint64_t)getpid());
-	ccs_job_json(&j, ccs_job());
-	ccs_json_array(&j, "failures");
+	ccs_failure_json_head(&j, program_invocation_short_name, (uint64_t)getpid(), ccs_job());
 	for (unsigned i = 0; i < GROUPS && i < recorder.groups; i++)
-		ccs_failure_json(&j, &recorder.group[i].f, unix_ns);
+		ccs_failure_json(&j, &recorder.group[i].f);
 	ccs_json_end(&j);
 	ccs_json_array(&j, "ended");
 	for (unsigned i = 0; i < recorder.ends && i < ENDED; i++)
-		write_ended(&j, &recorder.ended[i]);
+		ccs_failure_json_end(&j, &recorder.ended[i]);
 	return ccs_json_finish(&j);
 }
 
@@ -133,14 +101,18 @@ static uint16_t udp_port(const struct qp *qp)
 	return (uint16_t)(((label & 0x3fff) ^ (label & 0xfc000) >> 14) | 0xc000);
 }
 
-/* From a table of the kernel. */
-static void query_local_gid(const struct qp *qp, uint8_t gid[16])
+/* Without the option no file is opened: a sandbox may forbid it. The address is in a table of the kernel. */
+static void set_ends(const struct qp *qp, struct ccs_ends *e)
 {
 	union ibv_gid local;
 
-	if (ccs_gid_is_set(qp->peer.gid) &&
+	e->time = ccs_document_now();
+	e->lqpn = qp->qp_num;
+	e->rqpn = qp->peer.qpn;
+	memcpy(e->peer, qp->peer.gid, sizeof(e->peer));
+	if (has_file() && ccs_gid_is_set(e->peer) &&
 	    !ccs_real()->ibv_query_gid(qp->ctx->context, qp->attr.port, qp->attr.sgid_index, &local))
-		memcpy(gid, local.raw, sizeof(local.raw));
+		memcpy(e->local, local.raw, sizeof(e->local));
 }
 
 /* Not ibv_query_port(): a device that is gone would hold up the thread, which has locks. */
@@ -177,18 +149,24 @@ static __attribute__((noinline)) void collect(struct qp *qp, struct ccs_failure 
 	if (qp->attr.timeout)
 		f->facts.retry_us = 4.096 * (double)(1ull << (qp->attr.timeout & 31)) * (1 + qp->attr.retry_cnt);
 	f->udp_port = ccs_gid_is_set(qp->peer.gid) ? udp_port(qp) : 0;
-	if (has_file()) { /* without the option no file is opened: a sandbox may forbid it */
-		query_local_gid(qp, f->local_gid);
-		f->facts.port_down = is_port_down(qp);
-	}
+	f->facts.port_down = has_file() && is_port_down(qp);
 	add_event(qp, &f->facts, now_ns);
 	if (qp->stats)
 		f->qp[0].moments = ccs_stats_read_history(&l, history, 0, f->qp[0].history);
 	if (qp->flow.user.base_rtt || qp->flow.learned.base_samples >= BASE_SAMPLES)
 		f->facts.base_rtt_us = (double)f->qp[0].q.base_rtt_ns / 1e3;
+	/* The base RTT may be learned anew on a path that is congested for long. */
+	if (f->facts.base_rtt_us > 0 && qp->stats && (double)qp->stats->rtt.min_ns < 1e3 * f->facts.base_rtt_us)
+		f->facts.base_rtt_us = (double)qp->stats->rtt.min_ns / 1e3;
 	ccs_failure_own_facts(f, now_ns);
 	for (unsigned i = 0; ccs_stats_part(i, &l); i++)
 		ccs_failure_add_others(f, &l, history, now_ns);
+}
+
+static bool is_of_all_peers(const struct ccs_failure *f)
+{
+	return f->verdict.cause == CCS_FAILURE_PORT || f->verdict.cause == CCS_FAILURE_HOST ||
+	       (f->verdict.cause == CCS_FAILURE_DEVICE && f->facts.event == CCS_FAILED_DEVICE);
 }
 
 /* A failure of the same cause, which was reported. */
@@ -199,16 +177,10 @@ static struct group *find_group(const struct qp *qp, unsigned status, uint64_t n
 		const bool same = memcmp(g->f.qp[0].q.peer_gid, qp->peer.gid, sizeof(qp->peer.gid)) == 0 &&
 				  (status == g->f.facts.status || !status || status == IBV_WC_WR_FLUSH_ERR);
 
-		if (g->last_ns + TOGETHER_NS >= now_ns && (same || g->all_peers))
+		if (g->last_ns + TOGETHER_NS >= now_ns && (same || is_of_all_peers(&g->f)))
 			return g;
 	}
 	return NULL;
-}
-
-static bool is_of_all_peers(const struct ccs_failure *f)
-{
-	return f->verdict.cause == CCS_FAILURE_PORT || f->verdict.cause == CCS_FAILURE_HOST ||
-	       (f->verdict.cause == CCS_FAILURE_DEVICE && f->facts.event == CCS_FAILED_DEVICE);
 }
 
 static void log_failure(const struct qp *qp, const struct ccs_failure *f)
@@ -234,19 +206,19 @@ static void record(struct qp *qp, const struct ibv_wc *wc, unsigned event, uint6
 			write_file(); /* at exit again */
 		return;
 	}
-	g = &recorder.group[recorder.groups % GROUPS];
+	g = &recorder.group[recorder.groups++ % GROUPS];
 	f = &g->f;
 	memset(g, 0, sizeof(*g));
 	g->last_ns = now_ns;
-	f->time = ccs_document_now();
-	f->opcode = wc ? wc->opcode : 0;
-	f->facts.status = wc ? wc->status : 0;
-	f->facts.vendor_err = wc ? wc->vendor_err : 0;
+	set_ends(qp, &f->ends);
 	f->facts.event = event;
+	if (wc) {
+		f->opcode = wc->opcode;
+		f->facts.status = wc->status;
+		f->facts.vendor_err = wc->vendor_err;
+	}
 	collect(qp, f, now_ns);
 	ccs_failure_judge(&f->facts, &f->verdict);
-	g->all_peers = is_of_all_peers(f);
-	recorder.groups++;
 	log_failure(qp, f);
 	write_file();
 }
@@ -274,30 +246,24 @@ void ccs_recorder_failed(struct qp *qp, const struct ibv_wc *wc, unsigned event)
 	ccs_done(saved, 0);
 }
 
-static void handle_qp_event(const struct ibv_async_event *event)
-{
-	struct qp *qp = ccs_ptrmap_get(&ccs_shim()->qps, event->element.qp);
-
-	if (!qp)
-		return;
-	ccs_lock(&qp->lock);
-	ccs_recorder_failed(qp, NULL, event->event_type + 1);
-	ccs_unlock(&qp->lock);
-}
-
 void ccs_recorder_event(struct ibv_context *context, const struct ibv_async_event *event)
 {
-	const struct ctx *ctx = ccs_context_find(context);
+	struct qp *qp;
 
 	switch (event->event_type) {
 	case IBV_EVENT_QP_FATAL: case IBV_EVENT_QP_REQ_ERR: case IBV_EVENT_QP_ACCESS_ERR:
-		handle_qp_event(event);
+		qp = ccs_ptrmap_get(&ccs_shim()->qps, event->element.qp);
+		if (!qp)
+			break;
+		ccs_lock(&qp->lock);
+		ccs_recorder_failed(qp, NULL, event->event_type + 1);
+		ccs_unlock(&qp->lock);
 		break;
 	case IBV_EVENT_PORT_ERR: case IBV_EVENT_DEVICE_FATAL:
 		if (!lock_recorder())
 			break;
 		recorder.event = *event;
-		recorder.ctx = ctx;
+		recorder.ctx = ccs_context_find(context);
 		recorder.event_ns = ccs_now_ns();
 		pthread_mutex_unlock(&recorder.lock);
 		break;
@@ -308,7 +274,7 @@ void ccs_recorder_event(struct ibv_context *context, const struct ibv_async_even
 
 /* -- the ends of queue pairs ------------------------------------------------------------------- */
 
-static void add_ended(const struct ended *e)
+static void add_ended(const struct ccs_ends *e)
 {
 	if (!lock_recorder())
 		return;
@@ -318,29 +284,25 @@ static void add_ended(const struct ended *e)
 
 void ccs_recorder_ended(struct qp *qp, const char *how)
 {
-	struct ended e = { .lqpn = qp->qp_num, .rqpn = qp->peer.qpn, .time = ccs_document_now(), .how = how };
+	struct ccs_ends e = { .how = how };
 
 	if (!has_file() || !qp->peer.qpn || qp->failure.failed_ns || qp->failure.ending)
 		return;
-	memcpy(e.peer, qp->peer.gid, sizeof(e.peer));
-	query_local_gid(qp, e.local);
+	set_ends(qp, &e);
 	add_ended(&e);
 }
 
-static void add_live(const struct ccs_stats_layout *l)
+static void add_live(const struct ccs_stats_layout *l, uint64_t slot)
 {
+	struct ccs_ends e = { .how = "exit", .time = ccs_document_now() };
 	struct ccs_stats_qp q;
 
-	for (uint64_t i = 0; i < l->slots; i++) {
-		struct ended e = { .time = ccs_document_now(), .how = "exit" };
-
-		if (!ccs_stats_read_qp(l, i, &q) || !q.created_ns || !q.peer_qpn || q.failed_ns)
-			continue;
-		e.lqpn = (uint32_t)q.lqpn;
-		e.rqpn = (uint32_t)q.peer_qpn;
-		memcpy(e.peer, q.peer_gid, sizeof(e.peer));
-		add_ended(&e);
-	}
+	if (!ccs_stats_read_qp(l, slot, &q) || !q.created_ns || !q.peer_qpn || q.failed_ns)
+		return;
+	e.lqpn = q.lqpn;
+	e.rqpn = q.peer_qpn;
+	memcpy(e.peer, q.peer_gid, sizeof(e.peer));
+	add_ended(&e);
 }
 
 void ccs_recorder_finish(void)
@@ -350,7 +312,8 @@ void ccs_recorder_finish(void)
 	if (!has_file())
 		return;
 	for (unsigned i = 0; ccs_stats_part(i, &l); i++)
-		add_live(&l);
+		for (uint64_t slot = 0; slot < l.slots; slot++)
+			add_live(&l, slot);
 	if (!lock_recorder())
 		return;
 	if (recorder.groups || recorder.ends)

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -259,7 +260,7 @@ static int create_temp(int dir, const char *base, char *temp, size_t len)
  */
 static bool replace_file(int dir, const char *name, const char *base, ccs_document *document)
 {
-	char temp[CCS_FILENAME_MAX + 16];
+	char temp[NAME_MAX + 16];
 	struct stat st;
 	const bool exists = fstatat(dir, base, &st, AT_SYMLINK_NOFOLLOW) == 0;
 	int error, fd;
@@ -277,17 +278,16 @@ static bool replace_file(int dir, const char *name, const char *base, ccs_docume
 	return false;
 }
 
-static bool write_path(const char *option, const char *name, ccs_document *document, bool again)
+static bool write_path(const char *option, char *name, ccs_document *document, bool again)
 {
-	const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
-	char path[CCS_FILENAME_MAX] = ".";
+	char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name, first = *base;
 	struct stat st;
 	bool ok;
 	int dir;
 
-	if (slash)
-		snprintf(path, sizeof(path), "%.*s", (int)(base - name), name);
-	dir = ccs_open_path(path, O_PATH | O_DIRECTORY);
+	*base = '\0';
+	dir = ccs_open_path(slash ? name : ".", O_PATH | O_DIRECTORY);
+	*base = first;
 	if (!again && dir >= 0 && fstatat(dir, base, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
 		warn_of_replacement(option, name, &st);
 	ok = dir >= 0 && replace_file(dir, name, base, document);
@@ -295,17 +295,19 @@ static bool write_path(const char *option, const char *name, ccs_document *docum
 	return ok;
 }
 
+/* The stack is the application's, so the name is not on it. */
 bool ccs_report_to_file(const char *option, const char *asked, ccs_document *document, bool again)
 {
+	char *name = malloc(CCS_FILENAME_MAX);
+	const bool known = name && !ccs_filename_expand(asked, ccs_job(), name, CCS_FILENAME_MAX);
 	struct ccs_write_guard guard;
-	char name[CCS_FILENAME_MAX];
-	bool ok = false;
+	bool ok;
 
 	ccs_write_guard_begin(&guard);
-	if (ccs_filename_expand(asked, ccs_job(), name, sizeof(name)))
-		ccs_log(CCS_LOG_WARN, "cannot write %s %s: %s", option, asked, strerror(errno));
-	else if (!(ok = write_path(option, name, document, again)))
-		ccs_log(CCS_LOG_WARN, "cannot write %s %s: %s", option, name, strerror(errno));
+	ok = known && write_path(option, name, document, again);
+	if (!ok)
+		ccs_log(CCS_LOG_WARN, "cannot write %s %s: %s", option, known ? name : asked, strerror(errno));
+	free(name);
 	ccs_write_guard_end(&guard);
 	return ok;
 }

@@ -18,26 +18,18 @@ enum { ADDRESS = 48 };
 
 /* A queue pair in a file: it failed, was ended by its application, or lives. */
 struct end {
-	const struct document *in;
+	const char *file;
 	bool failed;
 	double time, lqpn, rqpn, more;
-	char peer[ADDRESS], local[ADDRESS], how[16], verdict[320];
+	char host[64], program[64], peer[ADDRESS], local[ADDRESS], how[16], verdict[320];
 	struct ccs_failure_facts facts;
 };
 
-struct document {
-	const char *file;
-	char host[64], program[64];
-	bool has_failures;
-};
-
 struct account {
-	struct document *document;
 	struct end *end;
 	size_t ends;
-	bool no_memory;
-	const struct document *now;      /* it is being read */
-	bool reads_failures;
+	struct end next;                 /* copied to each end before that is read */
+	bool has_failures;               /* the file that is being read */
 };
 
 static bool read_fact(struct json_read *j, const char *key, void *arg)
@@ -53,21 +45,14 @@ static bool read_fact(struct json_read *j, const char *key, void *arg)
 static bool read_end_member(struct json_read *j, const char *key, void *arg)
 {
 	struct end *e = arg;
-	const struct { const char *key; double *value; } number[] = {
-		{ "time", &e->time }, { "failed_time", &e->time }, { "lqpn", &e->lqpn }, { "rqpn", &e->rqpn },
-		{ "more", &e->more }, { "failed_status", &e->facts.status },
-	};
-	const struct { const char *key; char *text; size_t len; } string[] = {
-		{ "peer", e->peer, sizeof(e->peer) }, { "local", e->local, sizeof(e->local) },
-		{ "how", e->how, sizeof(e->how) }, { "verdict", e->verdict, sizeof(e->verdict) },
-	};
 
-	for (size_t i = 0; i < sizeof(number) / sizeof(*number); i++)
-		if (strcmp(key, number[i].key) == 0)
-			return json_number(j, number[i].value);
-	for (size_t i = 0; i < sizeof(string) / sizeof(*string); i++)
-		if (strcmp(key, string[i].key) == 0)
-			return json_string(j, string[i].text, string[i].len);
+#define NUMBER(name, member) if (strcmp(key, name) == 0) return json_number(j, &e->member);
+#define TEXT(member) if (strcmp(key, #member) == 0) return json_string(j, e->member, sizeof(e->member));
+	NUMBER("time", time) NUMBER("failed_time", time) NUMBER("failed_status", facts.status)
+	NUMBER("lqpn", lqpn) NUMBER("rqpn", rqpn) NUMBER("more", more)
+	TEXT(peer) TEXT(local) TEXT(how) TEXT(verdict)
+#undef NUMBER
+#undef TEXT
 	return strcmp(key, "facts") == 0 ? json_object(j, read_fact, &e->facts) : json_skip(j);
 }
 
@@ -77,41 +62,41 @@ static bool read_end(struct json_read *j, void *arg)
 	struct end *more = realloc(a->end, (a->ends + 1) * sizeof(*more));
 
 	if (!more) {
-		a->no_memory = true;
-		return false;
+		tool_error("doctor", "no memory");
+		exit(EXIT_FAILED);
 	}
 	a->end = more;
-	more[a->ends] = (struct end){ .in = a->now, .failed = a->reads_failures, .how = "lives" };
+	more[a->ends] = a->next;
 	return json_object(j, read_end_member, &more[a->ends++]);
 }
 
 static bool read_document_member(struct json_read *j, const char *key, void *arg)
 {
 	struct account *a = arg;
-	struct document *d = &a->document[a->now - a->document];
 
 	if (strcmp(key, "host") == 0)
-		return json_string(j, d->host, sizeof(d->host));
+		return json_string(j, a->next.host, sizeof(a->next.host));
 	if (strcmp(key, "program") == 0)
-		return json_string(j, d->program, sizeof(d->program));
-	a->reads_failures = strcmp(key, "failures") == 0;
-	d->has_failures |= a->reads_failures;
-	if (a->reads_failures || strcmp(key, "ended") == 0 || strcmp(key, "live") == 0)
+		return json_string(j, a->next.program, sizeof(a->next.program));
+	a->next.failed = strcmp(key, "failures") == 0;
+	a->has_failures |= a->next.failed;
+	if (a->next.failed || strcmp(key, "ended") == 0 || strcmp(key, "live") == 0)
 		return json_array(j, read_end, a);
 	return json_skip(j);
 }
 
-static bool read_document(struct account *a, struct document *d)
+static bool read_document(struct account *a, const char *file)
 {
-	char *text = slurp(d->file);
+	char *text = slurp(file);
 	struct json_read j = { .text = text, .at = text };
 	bool ok = false;
 
-	a->now = d;
+	a->next = (struct end){ .file = file, .how = "lives" };
+	a->has_failures = false;
 	if (!text)
-		tool_error("doctor", "unexpected argument '%s', which is no file that can be read: %m", d->file);
-	else if (!json_object(&j, read_document_member, a) || !json_end(&j) || !d->has_failures)
-		tool_error("doctor", "%s is no file of option failures (byte %zu); see ccshim-doctor(1)", d->file,
+		tool_error("doctor", "unexpected argument '%s', which is no file that can be read: %m", file);
+	else if (!json_object(&j, read_document_member, a) || !json_end(&j) || !a->has_failures)
+		tool_error("doctor", "%s is no file of option failures (byte %zu); see ccshim-doctor(1)", file,
 			   (size_t)(j.at - j.text));
 	else
 		ok = true;
@@ -147,7 +132,8 @@ static enum ccs_other_end state_of(const struct end *o, const struct end *e)
 		return o->time <= e->time ? CCS_OTHER_FAILED : CCS_OTHER_LIVES;
 	if (strcmp(o->how, "lives") == 0 || o->time > e->time)
 		return CCS_OTHER_LIVES;
-	return o->time <= e->time - e->facts.retry_us / 1e6 ? CCS_OTHER_ENDED_FIRST : CCS_OTHER_ENDED_DURING;
+	/* Its last request may have been on its way, for which a quarter of the retries is time. */
+	return o->time <= e->time - .75 * e->facts.retry_us / 1e6 ? CCS_OTHER_ENDED_FIRST : CCS_OTHER_ENDED_DURING;
 }
 
 static void print_other(const struct end *e, const struct end *o)
@@ -156,7 +142,7 @@ static void print_other(const struct end *e, const struct end *o)
 		printf("  peer: no file of the other end\n");
 		return;
 	}
-	printf("  peer: %s, %s: ", o->in->host, o->in->program);
+	printf("  peer: %s, %s: ", o->host, o->program);
 	if (o->failed || o->facts.status > 0)
 		printf("failed (%s) ", ccs_wc_status_text(o->facts.status));
 	else
@@ -175,7 +161,7 @@ static int by_time(const void *a, const void *b)
 
 static void print_end(const struct end *e, const struct end *o, const struct ccs_verdict *v, double first)
 {
-	printf("+%.3f s  %s, %s: QP %.0f to %s, QP %.0f: %s", e->time - first, e->in->host, e->in->program, e->lqpn,
+	printf("+%.3f s  %s, %s: QP %.0f to %s, QP %.0f: %s", e->time - first, e->host, e->program, e->lqpn,
 	       e->peer, e->rqpn, ccs_wc_status_text(e->facts.status));
 	if (e->more > 0)
 		printf("; %.0f more failed afterwards", e->more);
@@ -188,8 +174,8 @@ static void write_end(struct ccs_json *j, const struct end *e, const struct end 
 {
 	ccs_json_object(j, NULL);
 	ccs_json_num(j, "time", e->time);
-	ccs_json_str(j, "file", e->in->file);
-	ccs_json_str(j, "other_file", o ? o->in->file : NULL);
+	ccs_json_str(j, "file", e->file);
+	ccs_json_str(j, "other_file", o ? o->file : NULL);
 	ccs_json_num(j, "lqpn", e->lqpn);
 	ccs_json_num(j, "rqpn", e->rqpn);
 	ccs_json_str(j, "cause", ccs_failure_names[v->cause]);
@@ -233,36 +219,24 @@ static int print_account(struct account *a, bool json)
 
 int doctor_merge(int count, char **files, bool json)
 {
-	struct account a = { .document = calloc((size_t)count, sizeof(*a.document)) };
-	int status = a.document ? EXIT_OK : EXIT_USAGE;
+	struct account a = { 0 };
+	bool ok = true;
+	int status;
 
-	for (int i = 0; a.document && i < count; i++) {
-		a.document[i].file = files[i];
-		if (!read_document(&a, &a.document[i]))
-			status = EXIT_USAGE;
-	}
-	if (!a.document || a.no_memory)
-		tool_error("doctor", "no memory");
-	if (!status)
-		status = print_account(&a, json);
+	for (int i = 0; i < count; i++)
+		ok &= read_document(&a, files[i]);
+	status = ok ? print_account(&a, json) : EXIT_USAGE;
 	free(a.end);
-	free(a.document);
 	return status;
 }
 
 static bool write_record(const struct stat_process *p)
 {
-	const int64_t unix_ns = (int64_t)(ccs_clock_ns(CLOCK_REALTIME) - ccs_clock_ns(CLOCK_MONOTONIC));
 	const struct ccs_job job = stat_job(&p->h);
 	struct ccs_json j;
 
 	ccs_json_start(&j, stdout);
-	ccs_json_object(&j, NULL);
-	ccs_document_head(&j, seconds_now(CLOCK_REALTIME));
-	ccs_json_str(&j, "program", p->h.program);
-	ccs_json_uint(&j, "pid", p->h.pid);
-	ccs_job_json(&j, &job);
-	ccs_json_array(&j, "failures");
+	ccs_failure_json_head(&j, p->h.program, p->h.pid, &job);
 	ccs_json_end(&j);
 	ccs_json_array(&j, "live");
 	for (size_t i = 0; i < p->count; i++) {
@@ -270,7 +244,7 @@ static bool write_record(const struct stat_process *p)
 			.condition = p->qp[i].q.failed_ns ? CCS_QP_FAILED : CCS_QP_IDLE };
 
 		memcpy(qp.history, p->qp[i].history, sizeof(qp.history));
-		ccs_failure_json_qp(&j, &qp, unix_ns);
+		ccs_failure_json_qp(&j, &qp);
 	}
 	return ccs_json_finish(&j);
 }
