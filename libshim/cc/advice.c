@@ -6,16 +6,13 @@
 #include "cc/minmax.h"
 
 #define ETA 0.98             /* share of the capacity for all flows together */
-#define OVERLOAD 0.99        /* load at which there may be a queue that is not visible */
-#define SEARCHED 0.97        /* load at which the falling rate limits the flows */
+#define MARGIN ((1 - ETA) / 2) /* a load that is farther from ETA is not chance */
 #define ALONE 1.08           /* flows in effect below which a single flow may be active */
 #define ALONE_SPANS 16       /* time after which the port of such a flow is free, spans */
 #define UNUSED 0.5           /* flows in effect below which all have paused */
-#define SETTLE 0.25          /* shortest time to measure after a cut or a pause, in spans */
+#define SETTLE 0.25          /* shortest measurement, spans */
 #define PROBE 0.92           /* first rate of a search, as a share of the capacity */
-#define CUTS_MOST 8          /* consecutive cuts that accelerate */
 #define CUTS_SMALL 4         /* consecutive cuts of a bound port before its rate is halved */
-#define HALVE 0.5            /* largest cut */
 #define FLOOR 0.45           /* smallest rate, as a share of an equal share by the hosts' count */
 #define UNCOUNTED 1000       /* number of flows for the floor where flows are not counted */
 #define GRAIN 4096.0         /* default of port->grain */
@@ -26,12 +23,9 @@
  */
 #define SPAN_GRAINS 64       /* shortest span over which a load is measured, grains */
 #define SPAN_EACH 6          /* the same in grains of each flow */
-#define RECENT 0.25          /* share of the span in which ended flows show, see lower_count() */
-#define RECENT_EACH 2        /* the same in grains of a flow, at least */
+#define RECENT_EACH 2        /* shortest measurement of flows that ended, grains of a flow */
 #define LEFT 0.9             /* share of the flows below which the recent count applies */
-#define PAUSE 0.75           /* idle time in which all flows may pause, in a flow's grains */
 #define JOIN_LEAST 4         /* flows that begin together and get shares before they send */
-#define JOIN_GRAINS 64       /* grains in the longest trial of such shares */
 #define JOIN_TRIALS 16       /* time in which others may follow, trials */
 #define JOIN_LOAD 0.7        /* load below which the announced flows do not send */
 #define JOIN_DEAF 4          /* trials' time in which announcements have no effect then */
@@ -40,16 +34,6 @@
 static const struct ccs_advice_record *record(const struct ccs_advice *a, unsigned age)
 {
 	return &a->record[(a->head + CCS_ADVICE_RECORDS - 1 - age) % CCS_ADVICE_RECORDS];
-}
-
-/* Advance the integral of the rate. */
-static void integrate(struct ccs_advice *a, uint64_t now_ns)
-{
-	if (now_ns <= a->allowed_ns)
-		return;
-	if (a->allowed_ns)
-		a->allowed += a->rate * (double)(now_ns - a->allowed_ns) / 1e9;
-	a->allowed_ns = now_ns;
 }
 
 /* The integral of the rate at a time. Between two records it is interpolated. */
@@ -79,11 +63,17 @@ static double factor(const struct ccs_advice_port *port)
 }
 
 /* A change of the unit changes no flow's rate. The capacity is the rate of a port that is not full. */
-static void set_unit(struct ccs_advice *a, const struct ccs_advice_port *port)
+static void advance(struct ccs_advice *a, const struct ccs_advice_port *port)
 {
 	const double old = a->unit > 0 ? a->unit : 1, new = port->unit > 0 ? port->unit : 1;
 	const double ratio = new / old;
 
+	if (!(a->rate > 0))
+		a->rate = port->capacity;
+	if (a->allowed_ns && port->now_ns > a->allowed_ns)
+		a->allowed += a->rate * (double)(port->now_ns - a->allowed_ns) / 1e9;
+	if (port->now_ns > a->allowed_ns)
+		a->allowed_ns = port->now_ns;
 	a->unit = port->unit;
 	if (!(ratio < 1 || ratio > 1))
 		return;
@@ -94,11 +84,28 @@ static void set_unit(struct ccs_advice *a, const struct ccs_advice_port *port)
 		a->rate *= ratio;
 }
 
+/* The time of a grain at a rate. */
+static double grain_ns(const struct ccs_advice_port *port, double rate)
+{
+	return 8e9 * grain(port) / rate;
+}
+
+/* The time until a flow of that rate obeys advice: on average, half of the gap between its grains. */
+static double delay_ns(const struct ccs_advice_port *port, double rate)
+{
+	return 1e3 * port->rtt_us + grain_ns(port, rate) / 2;
+}
+
+static double effect_ns(const struct ccs_advice *a, const struct ccs_advice_port *port)
+{
+	return delay_ns(port, a->rate * factor(port));
+}
+
 static double span_ns(const struct ccs_advice_port *port)
 {
 	const double grains = ccs_max(SPAN_GRAINS, SPAN_EACH * (double)port->flows);
 
-	return ccs_max(8e9 * grain(port) * grains / port->capacity, 2e3 * port->rtt_us);
+	return ccs_max(grains * grain_ns(port, port->capacity), 2e3 * port->rtt_us);
 }
 
 /* Replace the last record if it is recent, so that the records cover two spans. */
@@ -116,12 +123,6 @@ static void store(struct ccs_advice *a, const struct ccs_advice_port *port)
 	};
 	a->head = (a->head + 1) % CCS_ADVICE_RECORDS;
 	a->n += a->n < CCS_ADVICE_RECORDS;
-}
-
-/* A flow that sends rarely changes its rate after half a gap, on average. */
-static double effect_ns(const struct ccs_advice *a, const struct ccs_advice_port *port)
-{
-	return 1e3 * port->rtt_us + 4e9 * grain(port) / (a->rate * factor(port));
 }
 
 /*
@@ -166,17 +167,23 @@ static double set(struct ccs_advice *a, const struct ccs_advice_port *port, doub
 	return a->rate;
 }
 
+/* Bits that the rates permitted to one flow whose data arrived between two times. */
+static double meant(const struct ccs_advice *a, const struct ccs_advice_port *port, uint64_t from_ns,
+		    uint64_t to_ns)
+{
+	const double late_ns = effect_ns(a, port);
+
+	return allowed_at(a, (double)to_ns - late_ns) - allowed_at(a, (double)from_ns - late_ns);
+}
+
 /* The number of flows in effect since a record; 0: no flow sent. */
 static double count(struct ccs_advice *a, const struct ccs_advice_port *port,
 		    const struct ccs_advice_record *old)
 {
-	const double ns = (double)(port->now_ns - old->ns), delay_ns = effect_ns(a, port);
-	const double from_ns = (double)old->ns - delay_ns, to_ns = (double)port->now_ns - delay_ns;
-	const double meant = allowed_at(a, to_ns) - allowed_at(a, from_ns);
-	const double bits = 8 * arrived(a, old, port);
+	const double bits = 8 * arrived(a, old, port), each = meant(a, port, old->ns, port->now_ns);
 
-	a->load = 1e9 * bits / (port->capacity * ns);
-	return meant > 0 ? bits / meant : 0;
+	a->load = 1e9 * bits / (port->capacity * (double)(port->now_ns - old->ns));
+	return each > 0 ? bits / each : 0;
 }
 
 /*
@@ -190,7 +197,7 @@ static double cut(struct ccs_advice *a, const struct ccs_advice_port *port)
 	const double counted = port->flows ? ETA * port->capacity / (port->flows * factor(port)) : 0;
 	double rate = a->rate;
 
-	a->cuts += a->cuts < CUTS_MOST;
+	a->cuts += a->cuts < 2 * CUTS_SMALL;
 	for (unsigned i = 0; i < a->cuts; i++)
 		rate *= ETA;
 	if (port->claimed)
@@ -198,7 +205,7 @@ static double cut(struct ccs_advice *a, const struct ccs_advice_port *port)
 	else if (a->searching && a->cuts == 1)
 		rate = PROBE * port->capacity / factor(port);
 	else if (a->searching || a->cuts > CUTS_SMALL)
-		rate = ccs_min(rate, ccs_max(HALVE * a->rate, counted));
+		rate = ccs_min(rate, ccs_max(a->rate / 2, counted));
 	a->cut_ns = (double)port->now_ns + effect_ns(a, port);
 	return rate;
 }
@@ -218,61 +225,21 @@ static bool has_begun(struct ccs_advice *a, const struct ccs_advice_port *port, 
 	return !a->paused && (double)port->now_ns - a->begun_ns < settle_ns;
 }
 
-/* Bits that the rates permitted to one flow whose data arrived by a time. */
-static double meant_until(const struct ccs_advice *a, const struct ccs_advice_port *port,
-			  uint64_t ns)
-{
-	return allowed_at(a, (double)ns - effect_ns(a, port));
-}
-
 /*
- * An upper bound of the flows that still send. The queue counts as sent recently, as does a grain,
- * which is much in a short time. A full port sends without pauses even if its flows send unevenly,
- * so its flows do not seem to end. If the stated delay is too long, a lower rate has had its effect
- * already: the smaller value counts.
+ * An upper bound of the flows that still send, from the newest part of the span, because the average
+ * over the span follows an end late. The queue counts as sent recently, as does a grain, which is
+ * much in a short time. If the stated delay is too long, a lower rate has had its effect already:
+ * the smaller value counts.
  */
-static double count_left(const struct ccs_advice *a, const struct ccs_advice_port *port,
-			 const struct ccs_advice_record *old)
+static double count_left(const struct ccs_advice *a, const struct ccs_advice_port *port)
 {
+	const double apart_ns = grain_ns(port, a->rate * factor(port));
+	const struct ccs_advice_record *old =
+		since(a, port, ccs_max(SETTLE * span_ns(port), RECENT_EACH * apart_ns));
 	const double bytes = (double)(port->bytes - old->bytes + port->queue) + grain(port);
-	const double meant = ccs_min(a->allowed - old->allowed, meant_until(a, port, port->now_ns) -
-				     meant_until(a, port, old->ns));
+	const double each = ccs_min(a->allowed - old->allowed, meant(a, port, old->ns, port->now_ns));
 
-	return meant > 0 ? 8 * bytes / meant : INFINITY;
-}
-
-/* Whether the port was idle for some time since a record, so that all flows may have paused. */
-static bool has_paused(const struct ccs_advice *a, const struct ccs_advice_port *port,
-		       const struct ccs_advice_record *from)
-{
-	double idle = 0;
-
-	for (unsigned age = 0; record(a, age) != from; age++) {
-		const struct ccs_advice_record *new = record(a, age), *old = record(a, age + 1);
-		const double meant = meant_until(a, port, new->ns) - meant_until(a, port, old->ns);
-		const bool nothing = 8 * (double)(new->bytes - old->bytes) < UNUSED * meant;
-
-		idle = nothing ? idle + meant : 0;
-		if (idle > PAUSE * 8 * grain(port))
-			return true;
-	}
-	return false;
-}
-
-/*
- * The flows in effect, or fewer if flows have ended and the others continue to send. The average
- * over the span follows an end late, so the newest part of the span counts as well.
- */
-static double lower_count(const struct ccs_advice *a, const struct ccs_advice_port *port)
-{
-	const double apart_ns = 8e9 * grain(port) / (a->rate * factor(port));
-	const double ns = ccs_max(RECENT * span_ns(port), RECENT_EACH * apart_ns);
-	const struct ccs_advice_record *old = since(a, port, ns);
-	const double left = count_left(a, port, old);
-
-	if (left < UNUSED || (left < LEFT * a->flows && !has_paused(a, port, old)))
-		return left;
-	return a->flows;
+	return each > 0 ? 8 * bytes / each : INFINITY;
 }
 
 /*
@@ -281,10 +248,9 @@ static double lower_count(const struct ccs_advice *a, const struct ccs_advice_po
  */
 static double answer_alone(struct ccs_advice *a, const struct ccs_advice_port *port)
 {
-	if (a->load > OVERLOAD) {
-		a->searching = true;
+	a->searching = a->load > ETA + MARGIN;
+	if (a->searching)
 		return cut(a, port);
-	}
 	if (!(a->alone_ns > 0))
 		a->alone_ns = (double)port->now_ns;
 	if ((double)port->now_ns - a->alone_ns > ALONE_SPANS * span_ns(port))
@@ -292,18 +258,9 @@ static double answer_alone(struct ccs_advice *a, const struct ccs_advice_port *p
 	return ETA * port->capacity;
 }
 
-/* The flows' own control shares the port until it is full. */
-static double answer_free(struct ccs_advice *a, const struct ccs_advice_port *port)
-{
-	a->cuts = 0;
-	a->alone_ns = 0;
-	a->searching = a->load > OVERLOAD;
-	return a->searching ? cut(a, port) : port->capacity;
-}
-
 /*
- * At a full port the rate falls until it limits the flows, and is then a share for the flows that are
- * measured. The measurement does not depend on statements of hosts.
+ * The flows' own control shares the port until it is full. Then the rate falls until it limits the
+ * flows, and is a share for the flows that are measured, which does not depend on statements of hosts.
  */
 static double answer(struct ccs_advice *a, const struct ccs_advice_port *port,
 		     const struct ccs_advice_record *old)
@@ -312,17 +269,15 @@ static double answer(struct ccs_advice *a, const struct ccs_advice_port *port,
 	const double seen_ns = (double)port->now_ns - ccs_max((double)old->ns, a->cut_ns);
 	const double settle_ns = SETTLE * span_ns(port);
 
-	if (port->flows == 1) {
+	if (port->flows == 1 || a->rate >= CCS_ADVICE_FREE * port->capacity) {
 		a->cuts = 0;
-		return port->capacity;
+		a->searching = port->flows != 1 && a->load > ETA + MARGIN;
+		a->alone_ns = 0;
+		return a->searching ? cut(a, port) : port->capacity;
 	}
-	if (a->rate >= CCS_ADVICE_FREE * port->capacity)
-		return answer_free(a, port);
-	if (has_begun(a, port, settle_ns))
-		return a->flows > 0 ? ccs_min(a->rate, share) : a->rate;
-	if (a->cuts && seen_ns < settle_ns)
+	if (has_begun(a, port, settle_ns) || (a->cuts && seen_ns < settle_ns))
 		return ccs_min(a->rate, share);
-	if (a->searching ? a->load > SEARCHED : !port->sees_queue && a->load > OVERLOAD)
+	if (a->searching ? a->load > ETA - MARGIN : !port->sees_queue && a->load > ETA + MARGIN)
 		return ccs_min(cut(a, port), share);
 	a->cuts = 0;
 	a->searching = false;
@@ -337,14 +292,23 @@ static double answer(struct ccs_advice *a, const struct ccs_advice_port *port,
 /* The time until data of a flow show that was announced at a free port. */
 static double first_data_ns(const struct ccs_advice_port *port)
 {
-	return 1e3 * port->rtt_us + 4e9 * grain(port) / port->capacity;
+	return delay_ns(port, port->capacity);
 }
 
 /* In a trial each announced flow has had the time for a grain. */
 static double trial_ns(const struct ccs_advice *a, const struct ccs_advice_port *port)
 {
 	return 2 * first_data_ns(port) +
-	       8e9 * grain(port) * ccs_min(a->joining, JOIN_GRAINS) / port->capacity;
+	       ccs_min(a->joining, SPAN_GRAINS) * grain_ns(port, port->capacity);
+}
+
+/* The measurement begins now. */
+static void restart(struct ccs_advice *a, const struct ccs_advice_port *port)
+{
+	a->trying = a->paused = false;
+	a->n = 0;
+	a->begun_ns = (double)port->now_ns;
+	store(a, port);
 }
 
 /*
@@ -357,11 +321,7 @@ static double end_trial(struct ccs_advice *a, const struct ccs_advice_port *port
 	const double bits = 8 * (double)(port->bytes - a->join_bytes);
 	const bool sent = 1e9 * bits >= JOIN_LOAD * port->capacity * ccs_max(ns, 1);
 
-	a->trying = false;
-	a->n = 0;
-	a->paused = false;
-	a->begun_ns = (double)port->now_ns;
-	store(a, port);
+	restart(a, port);
 	if (sent) {
 		a->false_joins = 0;
 		return a->rate;
@@ -374,13 +334,11 @@ static double end_trial(struct ccs_advice *a, const struct ccs_advice_port *port
 double ccs_advice_feed(struct ccs_advice *a, const struct ccs_advice_port *port)
 {
 	const struct ccs_advice_record *last = record(a, 0), *old;
+	double left;
 
-	if (!(a->rate > 0))
-		a->rate = port->capacity;
-	set_unit(a, port);
+	advance(a, port);
 	if (a->n && (port->now_ns <= last->ns || port->bytes < last->bytes))
 		a->n = 0;
-	integrate(a, port->now_ns);
 	store(a, port);
 	if (a->n == 1)
 		return set(a, port, a->rate);
@@ -388,7 +346,9 @@ double ccs_advice_feed(struct ccs_advice *a, const struct ccs_advice_port *port)
 		return ccs_advice_wait_ns(a, port) > 0 ? a->rate : set(a, port, end_trial(a, port));
 	old = since(a, port, span_ns(port));
 	a->flows = count(a, port, old);
-	a->flows = lower_count(a, port);
+	left = count_left(a, port);
+	if (left < UNUSED || left < LEFT * a->flows)
+		a->flows = left;
 	return set(a, port, answer(a, port, old));
 }
 
@@ -407,20 +367,19 @@ double ccs_advice_join(struct ccs_advice *a, const struct ccs_advice_port *port,
 	const double most = ETA * port->capacity / factor(port), now_ns = (double)port->now_ns;
 	const bool follows = stream_goes_on(a, port);
 
-	integrate(a, port->now_ns);
-	set_unit(a, port);
-	if (a->rate > 0 && a->rate < ETA * port->capacity && !a->trying && !follows)
-		return a->rate;
-	if (!a->trying && !follows && now_ns > a->join_ns + first_data_ns(port))
-		a->joining = 0;
+	advance(a, port);
+	if (!a->trying && !follows) {
+		if (a->rate < ETA * port->capacity)
+			return a->rate;
+		if (now_ns > a->join_ns + first_data_ns(port))
+			a->joining = 0;
+		a->join_ns = now_ns; /* others that join do not make the trial longer */
+		a->join_bytes = port->bytes;
+	}
 	a->joining += more;
 	a->joined_ns = now_ns;
 	if (follows)
 		return set(a, port, ccs_min(a->rate, most / a->joining));
-	if (!a->trying) { /* others that join do not make the trial longer */
-		a->join_ns = now_ns;
-		a->join_bytes = port->bytes;
-	}
 	if (a->joining < JOIN_LEAST || now_ns < a->deaf_ns)
 		return set(a, port, port->capacity);
 	a->trying = true;
@@ -429,15 +388,10 @@ double ccs_advice_join(struct ccs_advice *a, const struct ccs_advice_port *port,
 
 double ccs_advice_claim(struct ccs_advice *a, const struct ccs_advice_port *port)
 {
-	integrate(a, port->now_ns);
-	set_unit(a, port);
-	if (!(a->rate > 0))
-		a->rate = port->capacity;
-	a->trying = a->searching = a->paused = false;
+	advance(a, port);
+	a->searching = false;
 	a->cuts = 0;
-	a->n = 0;
-	a->begun_ns = (double)port->now_ns;
-	store(a, port);
+	restart(a, port);
 	return set(a, port, ccs_min(a->rate, ETA * port->capacity / ccs_max(port->units, 1)));
 }
 

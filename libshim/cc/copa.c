@@ -7,7 +7,7 @@
  * targets are equal. The window moves towards the target once per acknowledgement. In a data centre
  * a flow has few segments outstanding, and hosts add delays that are not congestion. Therefore:
  *  - All flows pause for an RTT at common times, to measure the empty path (arm_drain()).
- *  - dq does not contain the jitter of hosts or the delay of batches (host_delay_us(), measure()).
+ *  - dq does not contain the jitter of hosts or the delay of batches (measure_queue()).
  *  - Steps are shorter, and a window of more than twice the target falls at once (judge_distance()).
  *  - The rate follows an average of the RTT (pacing_rtt_us()).
  *
@@ -18,6 +18,7 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "cc/advice.h"
 #include "cc/cc.h"
 #include "cc/hops.h"
 #include "cc/jitter.h"
@@ -39,38 +40,29 @@ static const struct ccs_cc_param params[NPARAMS] = {
 #define DRAIN_BASES 8            /* base RTTs in the drain period: a lone flow must lose little */
 #define GAIN 0.1                 /* step as a share of Copa's; smaller near the target */
 #define NEAR 4                   /* distance at which steps become smaller, shares of the queue */
-#define MAX_VELOCITY 1e6         /* above any window; doubling would reach infinity */
 #define MIN_RTT_PERIOD 0.25      /* period of the minimum RTT, RTTs */
-#define AVERAGE_RTTS 32          /* length of the RTT's moving average */
-#define JITTER_SAMPLES 16        /* length of the jitter's average */
-#define BATCH_SEGMENTS 32.0      /* length of the average share of batches, segments */
+#define AVERAGE 32.0             /* length of an average: RTTs; segments for batches */
 #define FORGET_US 10e6           /* time for which a loss counts */
 #define REFILL_RTTS 6            /* time in which the queue returns after a drain */
 #define CLOSE 0.5                /* distance within a batch, in times of the data at line rate */
 #define CLOSE_WEIGHT (2 / 3.0)   /* weight of a close acknowledgement in a batch */
-#define BUSY 0.9                 /* load of a port at which RTTs contain its queue */
-#define VARIATION_SAMPLES 32     /* RTTs before the first estimate of the variation */
-#define VARIATION_PERIOD 16      /* RTTs in a period of the least variation */
 #define VARIATION_DECAY (1 / 4096.0) /* per acknowledgement at a full port */
-#define FULL 0.99                /* advice below this share of the capacity shows a full port */
 #define ELSEWHERE 0.5            /* share of the bound below which another link limits the flow */
 #define BOUND_QUEUE 4            /* segment times in the window of the bound, besides the base RTT */
-#define DRAIN_SHARE 0.02         /* largest reduction while a queue does not drain, as a share */
 #define SPREAD 0.01              /* largest deviation of the rate from the bound, as a share */
 
 struct copa {
 	double cwnd;                 /* segments */
-	double velocity;             /* steps per RTT */
-	double srtt_us;
-	double min_rtt_us[2];        /* minimum RTT of this period and of the period before */
-	double min_since_us;         /* start of the current period */
-	double avg_rtt_us;           /* moving average of the RTT, without batching delay */
-	double avg_updated_us;
+	double velocity;             /* steps per RTT; below 1: the target is not far above */
 	double base_us;              /* minimum RTT of the flow; INFINITY: unknown */
+	double srtt_us;
+	double standing_us;          /* minimum RTT of this period and of the period before */
+	double least_us;             /* the same of this period */
+	double since_us;             /* start of the current period */
+	double avg_rtt_us;           /* moving average of the RTT, without batching delay */
 	double queue_us;             /* dq */
 	double excess_us;            /* average excess of the RTT over base_us after drains */
-	double jitter_us;            /* the same once it has enough samples; 0 before */
-	double batch_ack_us;         /* time of the last acknowledgement */
+	double acked_us;             /* time of the last acknowledgement */
 	double batch;                /* length of the current batch, segments */
 	double batch_left;           /* segments in flight after it */
 	double batch_share;          /* average of (batch - 1) / (batch + batch_left) */
@@ -81,18 +73,16 @@ struct copa {
 	double lost_us;              /* last loss; 0: no loss within FORGET_US */
 	double bound;                /* upper limit of the rate, bit/s of payload; 0: no advice */
 	double spread;               /* factor of the bound */
-	double load;                 /* of the nearest measured port, between its last two records */
+	double load;                 /* load of the nearest measured port, between two records */
 	uint64_t record_ns, record_bytes; /* its last record */
-	double variation_us;         /* of the RTTs while the port is not full */
-	double least_us[2];          /* least variation of this period and of the period before */
+	double variation_us;         /* variation of RTTs while the port is not full */
+	double period_us;            /* least variation of this period */
 	struct ccs_jitter rtts;      /* these RTTs */
-	unsigned far_rtts;           /* consecutive RTTs in which the target was far above */
 	unsigned jitter_samples;
 	bool full;                   /* the advice is less than the port's capacity */
 	bool startup;                /* until the window reaches the target for the first time */
 	bool paused;                 /* in a drain */
 	bool measure_next;           /* the first RTT after a drain is due */
-	bool acked;                  /* an acknowledgement arrived since the last timer */
 };
 
 static struct copa *state(struct ccs_cc *cc)
@@ -117,17 +107,11 @@ static double base_us(const struct ccs_cc *cc, const struct copa *c)
 	return ccs_min(cc->path.base_rtt_us, c->base_us);
 }
 
-/* Minimum RTT of the last 1/4 to 1/2 RTT, which contains no acknowledgement that came late. */
-static double standing_us(const struct ccs_cc *cc, const struct copa *c)
-{
-	const double us = ccs_min(c->min_rtt_us[0], c->min_rtt_us[1]);
-
-	return us < INFINITY ? us : cc->path.base_rtt_us;
-}
-
 static double jitter_us(const struct ccs_cc *cc, const struct copa *c)
 {
-	return ccs_max(ccs_max(cc->path.rtt_jitter_us, c->jitter_us), c->variation_us);
+	const double learnt = c->jitter_samples < CCS_JITTER_PERIOD / 4 ? 0 : c->excess_us;
+
+	return ccs_max(ccs_max(cc->path.rtt_jitter_us, learnt), c->variation_us);
 }
 
 /* Fills the line even if acknowledgements wait as long as data, and with the delay of hosts. */
@@ -138,21 +122,12 @@ static double max_cwnd(const struct ccs_cc *cc, const struct copa *c)
 	return cc->path.line_rate * us / 8e6 / cc->path.segment + 8;
 }
 
-static double unbatched_us(const struct ccs_cc *cc, const struct copa *c)
-{
-	return standing_us(cc, c) - c->held_us;
-}
-
 /*
  * The RTT at which the window is paced: a burst would wait in the NIC, in front of acknowledgements
  * for the other direction. A rate that follows the RTT is late by an RTT. Where acknowledgements
- * wait for data, a queue would slow the flows whose acknowledgements it delays, and empty their
- * queue: a wave of full and empty queues from host to host. So the rate follows the average RTT,
- * and a part p of the deviation from it, without which window and queue would oscillate.
- *
- * In an RTT the window moves by a share g of its distance from the target, and the target by 1/x of
- * the queue's change, where x is the queue's share of the RTT. Deviations obey l^2 + p l + g/x = 0,
- * with time in RTTs, and are critically damped with p = 2 sqrt(g/x).
+ * wait for data, such rates send a wave of full and empty queues from host to host. So the rate
+ * follows the average RTT, and a part of the deviation from it, which damps the window: see "Two
+ * directions" in docs/notebook/theory.md.
  */
 static double pacing_rtt_us(const struct ccs_cc *cc, const struct copa *c)
 {
@@ -160,7 +135,7 @@ static double pacing_rtt_us(const struct ccs_cc *cc, const struct copa *c)
 	const double x = ccs_max(queue / (c->avg_rtt_us + line_us(cc)), 1e-3);
 	const double part = ccs_min(2 * sqrt(GAIN / NEAR / x), 1);
 
-	return c->avg_rtt_us + part * (unbatched_us(cc, c) - c->avg_rtt_us) + line_us(cc);
+	return c->avg_rtt_us + part * (c->standing_us - c->held_us - c->avg_rtt_us) + line_us(cc);
 }
 
 /* The rate of the window. */
@@ -181,21 +156,15 @@ static void set_outputs(struct ccs_cc *cc, struct copa *c)
 		cc->out.rate = cc->param[MIN_RATE];
 }
 
-/* The bound by the base RTT drains the queue of flows that began together. */
-static double bound_cwnd(const struct ccs_cc *cc, const struct copa *c)
-{
-	const double us = base_us(cc, c) + jitter_us(cc, c) + c->held_us +
-			  BOUND_QUEUE * ccs_cc_segment_us(&cc->path, cc->path.segment);
-
-	return c->bound * us / 8e6 / cc->path.segment + 1;
-}
-
+/* A bound limits the window by the base RTT, so the queue of flows that began together drains. */
 static void set_cwnd(struct ccs_cc *cc, struct copa *c, double cwnd)
 {
 	const double least = cc->param[MIN_RATE] * pacing_rtt_us(cc, c) / 8e6;
+	const double us = base_us(cc, c) + jitter_us(cc, c) + c->held_us +
+			  BOUND_QUEUE * ccs_cc_segment_us(&cc->path, cc->path.segment);
 
 	if (c->bound > 0)
-		cwnd = ccs_min(cwnd, bound_cwnd(cc, c));
+		cwnd = ccs_min(cwnd, c->bound * us / 8e6 / cc->path.segment + 1);
 	c->cwnd = ccs_max(ccs_min(cwnd, max_cwnd(cc, c)), least / cc->path.segment);
 	set_outputs(cc, c);
 }
@@ -205,20 +174,15 @@ static void on_init(struct ccs_cc *cc)
 	struct copa *c = state(cc);
 
 	*c = (struct copa){
-		.velocity = 1, .startup = true, .base_us = INFINITY, .min_rtt_us = { INFINITY, INFINITY },
-		.avg_rtt_us = cc->path.base_rtt_us, .spread = 1, .least_us = { INFINITY, INFINITY },
+		.velocity = 0.5, .startup = true, .base_us = INFINITY, .spread = 1,
+		.standing_us = cc->path.base_rtt_us, .avg_rtt_us = cc->path.base_rtt_us,
+		.least_us = INFINITY, .period_us = INFINITY,
 	};
 	cc->out.timer_us = INFINITY;
 	set_cwnd(cc, c, 1);
 }
 
 /* -- drains ---------------------------------------------------------------------------- */
-
-/* At least a segment's time: an acknowledgement may wait for data of the other direction. */
-static double host_delay_us(const struct ccs_cc *cc, const struct copa *c)
-{
-	return ccs_max(jitter_us(cc, c), line_us(cc));
-}
 
 /*
  * Whether the flow sees a queue that its bound does not drain. Pauses of bound flows would disturb
@@ -254,11 +218,10 @@ static void on_timer(struct ccs_cc *cc, double now_us)
 {
 	struct copa *c = state(cc);
 
-	if (!c->paused && (!c->acked || !has_queue(cc, c))) {
+	if (!c->paused && (c->acked_us < c->resumed_us || !has_queue(cc, c))) {
 		cc->out.timer_us = INFINITY;
 		return;
 	}
-	c->acked = false;
 	c->paused = !c->paused;
 	set_outputs(cc, c);
 	c->effect_us = now_us + c->srtt_us;
@@ -284,10 +247,8 @@ static void learn_jitter(struct ccs_cc *cc, struct copa *c, double rtt_us, doubl
 	c->measure_next = false;
 	if (now_us - rtt_us > c->resumed_us + c->srtt_us)
 		return;
-	c->jitter_samples += c->jitter_samples < JITTER_SAMPLES;
+	c->jitter_samples += c->jitter_samples < CCS_JITTER_PERIOD;
 	c->excess_us += (ccs_min(excess, cc->param[MAX_JITTER]) - c->excess_us) / c->jitter_samples;
-	if (c->jitter_samples >= JITTER_SAMPLES / 4)
-		c->jitter_us = c->excess_us;
 }
 
 /*
@@ -297,48 +258,49 @@ static void learn_jitter(struct ccs_cc *cc, struct copa *c, double rtt_us, doubl
  */
 static void count_batch(const struct ccs_cc *cc, struct copa *c, const struct ccs_cc_ack *ack)
 {
-	const double apart_us = ack->now_us - c->batch_ack_us;
+	const double apart_us = ack->now_us - c->acked_us;
 	const bool is_new = apart_us > CLOSE * 8e6 * ack->bytes / cc->path.line_rate;
 	const double segments = ccs_min(ack->bytes / cc->path.segment, 1);
 
 	if (is_new && c->batch > 0) {
 		const double share = ccs_max(c->batch - 1, 0) / (c->batch + c->batch_left);
 
-		c->batch_share += (share - c->batch_share) * ccs_min(c->batch / BATCH_SEGMENTS, 1);
+		c->batch_share += (share - c->batch_share) * ccs_min(c->batch / AVERAGE, 1);
 		c->batch = 0;
 	}
 	c->batch += apart_us > 0 && !is_new ? CLOSE_WEIGHT * segments : segments;
-	c->batch_ack_us = ack->now_us;
 	c->batch_left = ack->inflight / cc->path.segment;
 }
 
 /*
- * dq without the batching delay. If a batch is a share of the data in flight, hosts hold
- * acknowledgements for about that share of the RTT. The share does not depend on the flow's rate,
- * so flows with such hosts stay fair; dq divided by the length of a batch would favour fast flows.
- * Hosts may return a window in two or three batches, each of which holds a part of the delay:
- * therefore the rest is cubed.
+ * If a batch is a share of the data in flight, hosts hold acknowledgements for about that share of
+ * the RTT. The share does not depend on the flow's rate, so flows with such hosts stay fair; dq
+ * divided by the length of a batch would favour fast flows. Hosts may return a window in two or
+ * three batches, each of which holds a part of the delay: therefore the rest is cubed.
+ *
+ * The jitter of hosts counts as a segment's time at least, because an acknowledgement may wait for
+ * data of the other direction. At least 1/8 of dq remains: the queue of flows that do not drain may
+ * look like jitter.
  */
-static double queueing_us(struct copa *c, double dq)
+static void measure_queue(const struct ccs_cc *cc, struct copa *c)
 {
-	const double rest = 1 - c->batch_share, left = rest * rest * rest;
+	const double all = ccs_max(c->standing_us - base_us(cc, c), 1e-3);
+	const double rest = 1 - c->batch_share, left = rest * rest * rest, dq = all * left;
 
-	c->held_us = dq * (1 - left);
-	return dq * left;
+	c->held_us = all * (1 - left);
+	c->queue_us = ccs_max(dq - ccs_max(jitter_us(cc, c), line_us(cc)), dq / 8);
 }
 
 /* The average starts again when the queue was far too short for more than an RTT. */
-static void update_average(const struct ccs_cc *cc, struct copa *c, double now_us)
+static void update_average(struct copa *c, double now_us)
 {
-	const double us = unbatched_us(cc, c);
-	const double rtts = c->avg_updated_us > 0 ? (now_us - c->avg_updated_us) / c->srtt_us
-						  : AVERAGE_RTTS;
+	const double us = c->standing_us - c->held_us;
+	const double rtts = c->acked_us > 0 ? (now_us - c->acked_us) / c->srtt_us : AVERAGE;
 
-	c->avg_updated_us = now_us;
-	if (c->startup || c->far_rtts > 1)
+	if (c->startup || c->velocity > 1)
 		c->avg_rtt_us = us;
 	else if (!c->paused)
-		c->avg_rtt_us += (us - c->avg_rtt_us) * ccs_min(rtts / AVERAGE_RTTS, 1);
+		c->avg_rtt_us += (us - c->avg_rtt_us) * ccs_min(rtts / AVERAGE, 1);
 }
 
 /*
@@ -348,47 +310,43 @@ static void update_average(const struct ccs_cc *cc, struct copa *c, double now_u
  */
 static void learn_variation(const struct ccs_cc *cc, struct copa *c, double rtt_us, double now_us)
 {
-	if (c->full || c->load >= BUSY) {
+	if (c->full || c->load >= CCS_LOAD_FULL) {
 		c->variation_us *= 1 - VARIATION_DECAY;
 		return;
 	}
 	if (c->bound == 0 || c->lost_us > 0 || now_us < c->resumed_us + REFILL_RTTS * c->srtt_us)
 		return;
 	ccs_jitter_add(&c->rtts, rtt_us);
-	if (c->rtts.samples < VARIATION_SAMPLES)
-		return;
-	if (c->rtts.samples % VARIATION_PERIOD == 0) {
-		c->least_us[1] = c->least_us[0];
-		c->least_us[0] = INFINITY;
+	if (c->rtts.samples % CCS_JITTER_PERIOD == 0) {
+		c->variation_us = c->period_us;
+		c->period_us = INFINITY;
 	}
-	c->least_us[0] = ccs_min(c->least_us[0], ccs_jitter_us(&c->rtts));
-	c->variation_us = ccs_min(ccs_min(c->least_us[0], c->least_us[1]), cc->param[MAX_JITTER]);
+	c->period_us = ccs_min(c->period_us, ccs_min(ccs_jitter_us(&c->rtts), cc->param[MAX_JITTER]));
+	c->variation_us = ccs_min(c->variation_us, c->period_us);
 }
 
-/* At least 1/8 of dq remains: the queue of flows that do not drain may look like jitter. */
 static void measure(struct ccs_cc *cc, struct copa *c, const struct ccs_cc_ack *ack)
 {
 	const double rtt = ack->rtt_us + ack->nic_wait_us, segment = cc->path.segment;
 	const double rest = ccs_max(1 - ack->bytes / segment, 0) * line_us(cc);
-	double dq;
 
 	if (!c->paused)
 		learn_variation(cc, c, rtt, ack->now_us);
 	c->srtt_us += c->srtt_us > 0 ? (rtt - c->srtt_us) / 8 : rtt;
-	if (ack->now_us - c->min_since_us >= MIN_RTT_PERIOD * c->srtt_us) {
-		c->min_rtt_us[1] = c->min_rtt_us[0];
-		c->min_rtt_us[0] = INFINITY;
-		c->min_since_us = ack->now_us;
+	if (ack->now_us - c->since_us >= MIN_RTT_PERIOD * c->srtt_us) {
+		c->standing_us = c->least_us;
+		c->least_us = INFINITY;
+		c->since_us = ack->now_us;
 	}
-	c->min_rtt_us[0] = ccs_min(c->min_rtt_us[0], rtt);
+	c->least_us = ccs_min(c->least_us, rtt);
+	c->standing_us = ccs_min(c->standing_us, rtt);
 	c->base_us = ccs_min(c->base_us, rtt + rest);
 	if (c->measure_next && ack->now_us - rtt >= c->resumed_us)
 		learn_jitter(cc, c, rtt, ack->now_us);
 	count_batch(cc, c, ack);
-	dq = queueing_us(c, ccs_max(standing_us(cc, c) - base_us(cc, c), 1e-3));
-	c->queue_us = ccs_max(dq - host_delay_us(cc, c), dq / 8);
-	update_average(cc, c, ack->now_us);
-	c->acked = true;
+	measure_queue(cc, c);
+	update_average(c, ack->now_us);
+	c->acked_us = ack->now_us;
 }
 
 /* -- the window ------------------------------------------------------------------------ */
@@ -411,12 +369,11 @@ static bool judge_distance(struct ccs_cc *cc, struct copa *c, double target, dou
 	c->judged_us = now_us;
 	if (now_us > c->lost_us + FORGET_US)
 		c->lost_us = 0;
-	c->far_rtts = target > 2 * c->cwnd ? c->far_rtts + 1 : 0;
-	c->velocity = c->far_rtts > 1 ? ccs_min(2 * c->velocity, MAX_VELOCITY) : 1;
+	c->velocity = target > 2 * c->cwnd ? ccs_min(2 * c->velocity, max_cwnd(cc, c) / GAIN) : 0.5;
 	if (c->cwnd <= 2 * target)
 		return false;
 	c->effect_us = now_us + c->srtt_us;
-	set_cwnd(cc, c, ccs_min(c->cwnd, c->cwnd * base_us(cc, c) / unbatched_us(cc, c) +
+	set_cwnd(cc, c, ccs_min(c->cwnd, c->cwnd * base_us(cc, c) / (c->standing_us - c->held_us) +
 					 queue_share(cc, c)));
 	return true;
 }
@@ -433,37 +390,26 @@ static void step(struct ccs_cc *cc, struct copa *c, const struct ccs_cc_ack *ack
 
 	if (target >= c->cwnd)
 		by = ccs_max(by, ccs_min(c->velocity * by, c->cwnd));
-	by = ccs_min(by * n / c->cwnd, 0.5 * c->cwnd);
+	by *= n / c->cwnd;
 	set_cwnd(cc, c, c->cwnd > target ? c->cwnd - by : c->cwnd + by);
 }
 
 /*
- * Windows do not limit flows with less than a segment per RTT, so their queue drains only by the
- * 2 % that the advice leaves free. While their segments wait for longer than chance explains, they
- * slow down by up to another 2 %. With more the advice would rise, and the queue would return.
- */
-static double drain_share(const struct ccs_cc *cc, const struct copa *c, double waited_us)
-{
-	const double segment_us = ccs_cc_segment_us(&cc->path, cc->path.segment);
-	const double flows = 8e6 * cc->path.segment / segment_us / c->bound;
-	const double excess_us = waited_us - CCS_CHANCE_P99 * sqrt(flows) * segment_us;
-
-	if (flows * segment_us < base_us(cc, c) || excess_us <= 0)
-		return 0;
-	return ccs_min(excess_us / (flows * segment_us), DRAIN_SHARE);
-}
-
-/*
- * Segments that meet in a queue at equal rates would meet in each round. A flow whose last segment
- * waited sends slower, and a flow whose segment did not wait faster.
+ * Segments that meet in a queue at equal rates would meet in each round. So a flow whose last
+ * segment waited sends slower, and a flow whose segment did not wait faster. Windows do not limit
+ * flows with less than a segment per RTT: while their segments wait for longer than chance explains,
+ * they slow down by up to another 2 %. With more the advice would rise, and the queue would return.
  */
 static void set_spread(const struct ccs_cc *cc, struct copa *c, double rtt_us)
 {
-	const double waited = rtt_us - base_us(cc, c) - jitter_us(cc, c);
-	const double segments = waited / ccs_cc_segment_us(&cc->path, cc->path.segment);
+	const double segment_us = ccs_cc_segment_us(&cc->path, cc->path.segment);
+	const double waited_us = rtt_us - base_us(cc, c) - jitter_us(cc, c);
+	const double flows = 8e6 * cc->path.segment / segment_us / c->bound;
+	const double excess_us = waited_us - CCS_CHANCE_P99 * sqrt(flows) * segment_us;
 
-	c->spread = 1 + SPREAD * (1 - 2 * ccs_min(ccs_max(segments, 0), 1)) -
-		    (c->bound > 0 ? drain_share(cc, c, waited) : 0);
+	c->spread = 1 + SPREAD * (1 - 2 * ccs_min(ccs_max(waited_us / segment_us, 0), 1));
+	if (c->bound > 0 && flows * segment_us >= base_us(cc, c) && excess_us > 0)
+		c->spread -= ccs_min(excess_us / (flows * segment_us), 2 * SPREAD);
 }
 
 /* After a restart of the agent, time and counter may be smaller: the next record is measured. */
@@ -493,7 +439,7 @@ static void take_advice(struct ccs_cc *cc, struct copa *c, const struct ccs_cc_a
 	for (unsigned i = 0; i < ack->nhops; i++)
 		capacity = ccs_min(capacity, ack->hops[i].capacity);
 	c->bound = advised;
-	c->full = advised > 0 && advised < FULL * payload * capacity;
+	c->full = advised > 0 && advised < CCS_ADVICE_FREE * payload * capacity;
 	set_cwnd(cc, c, c->cwnd);
 }
 
@@ -512,7 +458,7 @@ static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 	measure(cc, c, ack);
 	if (!c->paused && cc->out.timer_us == INFINITY)
 		arm_drain(cc, c, ack->now_us);
-	target = (standing_us(cc, c) + line_us(cc)) * queue_share(cc, c) / c->queue_us;
+	target = (c->standing_us + line_us(cc)) * queue_share(cc, c) / c->queue_us;
 	if (c->startup && c->cwnd <= target) {
 		set_cwnd(cc, c, c->cwnd + ack->bytes / cc->path.segment);
 		return;
@@ -538,17 +484,17 @@ static void on_loss(struct ccs_cc *cc, double now_us)
 		return;
 	c->effect_us = now_us + c->srtt_us;
 	c->startup = false;
-	c->velocity = 1;
+	c->velocity = ccs_min(c->velocity, 1);
 	set_cwnd(cc, c, ccs_min(c->cwnd, ccs_max(c->cwnd / 2, 1)));
 }
 
 static void set_rate(struct ccs_cc *cc, double rate)
 {
 	struct copa *c = state(cc);
-	const double us = pacing_rtt_us(cc, c);
 
+	rate = ccs_min(rate, cc->path.line_rate);
 	c->startup = false;
-	set_cwnd(cc, c, ccs_min(rate, cc->path.line_rate) * us / 8e6 / cc->path.segment);
+	set_cwnd(cc, c, rate * pacing_rtt_us(cc, c) / 8e6 / cc->path.segment);
 }
 
 static unsigned observe(const struct ccs_cc *cc, struct ccs_cc_obs *obs, unsigned max)
@@ -559,7 +505,7 @@ static unsigned observe(const struct ccs_cc *cc, struct ccs_cc_obs *obs, unsigne
 		{ "queue_us", c->queue_us, NULL },
 		{ "jitter_us", jitter_us(cc, c), NULL },
 		{ "held_us", c->held_us, NULL },
-		{ "velocity", c->velocity, NULL },
+		{ "velocity", ccs_max(c->velocity, 1), NULL },
 		{ "advised_rate", c->bound, NULL },
 		{ "phase", 0, c->paused ? "drain" : c->full ? "bound" : "steady" },
 	};
