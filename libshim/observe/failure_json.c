@@ -4,7 +4,7 @@
 
 #include "base/address.h"
 #include "base/clock.h"
-#include "base/document.h"
+#include "base/json.h"
 #include "config/job.h"
 #include "observe/stats_fields.h"
 
