@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CCS_AGENT_CORE_H
 #define CCS_AGENT_CORE_H
-/* Functions for every component of the agent: time, warnings, the loop's descriptors, identity; users,
- * and what they send. */
+/* Functions for every component of the agent: time, warnings, the loop's descriptors, identity, users
+ * and their requests. */
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,7 +72,7 @@ void ccs_inherited_check(struct ccs_agent *a);
 /*
  * Regions whose memory their process has released, although it is registered. The agent would
  * allocate each such page when it accesses it, and pay for it. A page that is allocated again is
- * zero, so a value that the agent has written there tells the two apart: after one page the
+ * zero, so a value that the agent has written there reveals it: after one page the
  * connection ends, and regions of its user are refused for an hour.
  */
 

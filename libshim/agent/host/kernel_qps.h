@@ -3,7 +3,7 @@
 #define CCS_AGENT_KERNEL_QPS_H
 /*
  * The kernel's list of queue pairs, by RDMA netlink (include/uapi/rdma/rdma_netlink.h), which needs
- * no privilege: who owns a queue pair, whether it can receive, and how many this host has. No call
+ * no privilege: the process of a queue pair, whether it can receive, and how many this host has. No call
  * blocks. One thread at a time.
  *
  * The kernel reports the thread that created a QP until that thread ends, and /proc maps the thread

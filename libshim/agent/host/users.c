@@ -11,7 +11,7 @@ static bool is_unused(const struct ccs_user *u, uint64_t now_ns)
 	       u->regions_ns <= now_ns;
 }
 
-/* There are twice as many entries as connections. An entry without debts is reused first, then the
+/* Entries are twice the connections. An entry without debts is reused first, then the
  * entry with the least. */
 struct ccs_user *ccs_user_of(struct ccs_agent *a, uid_t uid)
 {

@@ -17,7 +17,7 @@ struct ccs_bucket {
 /*
  * Prefixes whose hashes are equal share a bucket, so the table is bounded and does not evict
  * entries. The hash is salted: an attacker cannot choose addresses that share the bucket of another
- * host. Of all addresses together, RATE is taken, which suffices to empty 32 buckets of the last
+ * host. All addresses together have RATE, which suffices to empty 32 buckets of the last
  * level.
  */
 struct ccs_hello_limit {

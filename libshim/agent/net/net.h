@@ -31,11 +31,11 @@ void ccs_peer_adopt(struct ccs_peer *p, uint64_t incarnation, uint64_t sequence)
 /*
  * Whether a number was accepted that the peer has not sent, given its present number. The gap is
  * more than the messages of a second, and more than a second in ns, from which numbers start.
- * Without this check an attacker who knows both incarnations could silence a host.
+ * Without this check an attacker with knowledge of both incarnations could silence a host.
  */
 bool ccs_peer_has_forged_number(const struct ccs_peer *p, uint64_t sequence);
 /*
- * The peer's answer to a HELLO shows that it has that incarnation. What it sent before the first
+ * The peer's answer to a HELLO shows that it has that incarnation. A message that it sent before the first
  * answer becomes invalid: it may have counted when that incarnation was adopted another time.
  */
 void ccs_peer_prove(struct ccs_peer *p, uint64_t incarnation, uint64_t sequence);
@@ -44,8 +44,8 @@ bool ccs_peer_fresh(struct ccs_peer *p, uint64_t sequence);
 
 /*
  * The peer's clock at now_ns of ours, or a little earlier; 0: unknown. A HELLO states the time
- * when it left, and the peer's clock may run slower than ours by up to 122 ppm. Of several
- * HELLOs the one with the latest estimate is used: it had the shortest delay.
+ * when it left, and the peer's clock may run slower than ours by up to 122 ppm. The latest
+ * estimate of several HELLOs is used: its HELLO had the shortest delay.
  */
 uint64_t ccs_peer_clock(const struct ccs_peer *p, uint64_t now_ns);
 void ccs_peer_update_clock(struct ccs_peer *p, uint64_t clock_ns, uint64_t now_ns);

@@ -420,7 +420,7 @@ static bool is_from_agent(struct ccs_agent *a, const union any_address *from)
 	return false;
 }
 
-/* Without a key the agent does not answer networks without RDMA, to which peers send nothing. The
+/* Without a key the agent does not answer networks without RDMA: peers send nothing to them. The
  * agent of a switch reports from any of its addresses. */
 static bool is_for_rdma(struct ccs_agent *a, const struct ccs_address *local)
 {

@@ -26,7 +26,7 @@ static double segment_of(const struct ccs_subscriber *s)
 }
 
 /*
- * The lower median of what subscribers state, over SUBSCRIBERS of them at most; 0: nothing is known.
+ * The lower median of subscribers' statements, over SUBSCRIBERS of them at most; 0: nothing is known.
  * A minority that states absurd values has no effect on others.
  */
 static double median(const struct ccs_port *port, double (*value_of)(const struct ccs_subscriber *))

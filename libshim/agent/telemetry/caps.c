@@ -109,7 +109,7 @@ static double rate_of(const struct ccs_agent *a, const struct ccs_client *c)
 	return t->terms.cap / (users > 1 ? users : 1);
 }
 
-/* What flows have reserved at another rate does not delay them. */
+/* Reservations at another rate do not delay flows. */
 static void set_rate(const struct ccs_agent *a, struct ccs_cap_page *p, double rate)
 {
 	for (unsigned i = 0; i < p->ports && rate != p->rate; i++)

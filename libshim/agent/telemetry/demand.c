@@ -17,7 +17,7 @@
 #define NEW_SCAN_FLOW_NS 2000ull         /* addition per flow */
 #define UNREQUESTED 10u                  /* factor on the interval if no flow requests telemetry */
 
-/* Of the flow's slot. */
+/* A member of the flow's slot. */
 #define LOAD(flow, member) \
 	atomic_load_explicit(&(flow)->client->shm->slot[(flow)->slot].member, memory_order_relaxed)
 

@@ -68,7 +68,7 @@ struct ready_ring {
 	uint32_t head, tail, mask;
 };
 
-/* Who raises the event that the application has requested; cq/notify.h explains the states. */
+/* The source of the event that the application has requested; cq/notify.h explains the states. */
 enum ccs_event_source {
 	CCS_EVENT_NONE,                  /* undetermined: the shadow CQs are not armed */
 	CCS_EVENT_DEVICE,                /* the shadow CQs are armed */
