@@ -111,10 +111,10 @@ static void unknown(const struct ccs_failure_facts *f, struct ccs_verdict *v)
  */
 static bool had_queue(const struct ccs_failure_facts *f)
 {
-	const bool drops = f->losses + f->peer_losses > 0;
+	const bool drops = f->losses + f->peer_losses > 0, others = f->peer_healthy + f->others_healthy > 0;
 
 	return f->rtt_moments > 1 && f->base_rtt_us > 0 && f->rtt_us >= f->base_rtt_us + QUEUE_US &&
-	       f->rtt_us >= (drops ? DROPS_RATIO : QUEUE_RATIO) * f->base_rtt_us && (drops || !(f->peer_healthy > 0));
+	       f->rtt_us >= (drops ? DROPS_RATIO : QUEUE_RATIO) * f->base_rtt_us && (drops || !others);
 }
 
 static void congestion(const struct ccs_failure_facts *f, struct ccs_verdict *v)

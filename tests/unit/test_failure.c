@@ -47,6 +47,7 @@ static const struct {
 	{ FACTS(ANSWERED, QUEUE, .peer_healthy = 2, .peer_losses = 1), CCS_FAILURE_CONGESTION, "2 other queue pairs" },
 	/* a path that breaks while it has a queue: nobody's packets were dropped */
 	{ FACTS(ANSWERED, QUEUE, .peer_healthy = 2), CCS_FAILURE_PATH, "only this path of 3" },
+	{ FACTS(ANSWERED, QUEUE, .peer_unanswered = 4, .others_healthy = 2), CCS_FAILURE_PEER, "other peers are fine" },
 	{ FACTS(ANSWERED, QUEUE, .peer_healthy = 2, .cnps = 3), CCS_FAILURE_PATH, "only this path of 3" },
 	/* a path that lost packets for a second, without an RTT that shows a queue */
 	{ FACTS(ANSWERED, QUIET, .peer_healthy = 1, .losses = 16), CCS_FAILURE_UNKNOWN, "16 retransmission timeouts" },
