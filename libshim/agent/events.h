@@ -3,7 +3,6 @@
 #define CCS_AGENT_EVENTS_H
 /* The components whose events the loop handles. */
 #include "agent/host/priv.h"
-#include "feedback/ipc.h"
 
 /* -- the listening socket and the connections of local processes ---------------------- */
 
@@ -33,9 +32,6 @@ unsigned ccs_agent_flow_cnp(struct ccs_agent *a, struct ccs_peer *p, uint32_t pe
  */
 bool ccs_ipc_handle(struct ccs_agent *a, struct ccs_client *c, const void *data, size_t len,
 		    int fd);
-
-/* Send a message of that type with the descriptor of the tenant's caps. False: the socket is full. */
-bool ccs_ipc_send_caps(const struct ccs_client *c, enum ccs_ipc_type type, int fd);
 
 /* -- messages from other agents: checks and handling; feedback/wire.h defines them ---- */
 

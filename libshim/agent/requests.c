@@ -7,7 +7,6 @@
 
 #include "agent/cnp/cnp.h"
 #include "agent/host/core.h"
-#include "agent/telemetry/caps.h"
 #include "agent/telemetry/telemetry.h"
 #include "agent/tenants.h"
 
@@ -27,27 +26,9 @@ static bool send_result(const struct ccs_client *c, int error, uint32_t slot)
 	return send_reply(c, &r, sizeof(r));
 }
 
-bool ccs_ipc_send_caps(const struct ccs_client *c, enum ccs_ipc_type type, int fd)
-{
-	struct ccs_ipc_result r = { .type = type, .version = CCS_IPC_VERSION };
-	union {
-		struct cmsghdr head;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = { .head = { .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS,
-				.cmsg_len = CMSG_LEN(sizeof(int)) } };
-	struct iovec iov = { .iov_base = &r, .iov_len = sizeof(r) };
-	const struct msghdr m = {
-		.msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = control.bytes, .msg_controllen = sizeof(control.bytes),
-	};
-
-	memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
-	return sendmsg(c->source.fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)sizeof(r);
-}
-
 static bool answer_hello(const struct ccs_client *c, int error)
 {
-	return error || !c->caps ? send_result(c, error, 0) : ccs_ipc_send_caps(c, CCS_IPC_RESULT, c->caps->fd);
+	return error || !c->caps ? send_result(c, error, 0) : ccs_agent_send_caps(c, CCS_IPC_RESULT);
 }
 
 static int map_region(struct ccs_agent *a, struct ccs_client *c, int fd)
