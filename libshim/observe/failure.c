@@ -82,6 +82,7 @@ void ccs_failure_own_facts(struct ccs_failure *f, uint64_t now_ns)
 		return;
 	f->facts.cnps = (uint16_t)(last->cnps - first->cnps);
 	f->facts.losses = (uint16_t)(last->losses - first->losses);
+	f->facts.past_losses = last->losses;
 }
 
 static void count(struct ccs_failure *f, const struct ccs_failure_qp *qp, bool same_peer)
@@ -95,8 +96,10 @@ static void count(struct ccs_failure *f, const struct ccs_failure_qp *qp, bool s
 	case CCS_QP_IDLE: facts->peer_idle += same_peer; break;
 	}
 	facts->peer_answered += same_peer && qp->q.segments;
-	if (same_peer && qp->moments)
-		facts->peer_losses += (uint16_t)(qp->history[qp->moments - 1].losses - qp->history[0].losses);
+	if (!same_peer || !qp->moments)
+		return;
+	facts->past_losses += qp->history[qp->moments - 1].losses;
+	facts->peer_losses += (uint16_t)(qp->history[qp->moments - 1].losses - qp->history[0].losses);
 }
 
 /* A failure of another time has another cause. */

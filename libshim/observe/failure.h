@@ -41,14 +41,15 @@ enum ccs_other_end {
  * count; 0: unknown. base_rtt_us: 0 if it was not measured. unanswered_us: since the last completion; 0:
  * unknown. retry_us: the least time that the device tried. peer_* and others_*: numbers of other queue
  * pairs to the same peer, and to other peers: healthy (completed a segment in the second half of the
- * retries), unanswered (posted before and did not), failed. losses, peer_losses: retransmission timeouts of the second before, of
- * this queue pair and of the others to the same peer.
+ * retries), unanswered (posted before and did not), failed. losses, peer_losses: retransmission timeouts
+ * of the second before, of this queue pair and of the others to the same peer; past_losses: of all of
+ * these since they began (modulo 65536 each).
  */
 #define CCS_FAILURE_FACTS(X) \
 	X(status) X(vendor_err) X(event) X(port_down) X(answered) X(unanswered_us) X(retry_us) \
 	X(rtt_us) X(rtt_moments) X(base_rtt_us) X(cnps) X(losses) X(peer_healthy) X(peer_unanswered) X(peer_failed) \
 	X(peer_idle) X(peer_answered) X(others_healthy) X(others_unanswered) X(others_failed) \
-	X(peer_losses)
+	X(peer_losses) X(past_losses)
 #define CCS_FAILURE_MEMBER(name) double name;
 struct ccs_failure_facts {
 	CCS_FAILURE_FACTS(CCS_FAILURE_MEMBER)

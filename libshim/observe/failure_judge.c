@@ -107,14 +107,15 @@ static void unknown(const struct ccs_failure_facts *f, struct ccs_verdict *v)
 
 /*
  * A queue alone does not explain why one queue pair gets no answer and others do: its requests were dropped
- * each time, so some of theirs were dropped as well.
+ * each time, so some of theirs were dropped as well, just before, or earlier if the same queue is as long.
  */
 static bool had_queue(const struct ccs_failure_facts *f)
 {
 	const bool drops = f->losses + f->peer_losses > 0, others = f->peer_healthy + f->others_healthy > 0;
+	const bool dropped = drops || (f->peer_healthy > 0 && f->past_losses > 0);
 
 	return f->rtt_moments > 1 && f->base_rtt_us > 0 && f->rtt_us >= f->base_rtt_us + QUEUE_US &&
-	       f->rtt_us >= (drops ? DROPS_RATIO : QUEUE_RATIO) * f->base_rtt_us && (drops || !others);
+	       f->rtt_us >= (drops ? DROPS_RATIO : QUEUE_RATIO) * f->base_rtt_us && (dropped || !others);
 }
 
 static void congestion(const struct ccs_failure_facts *f, struct ccs_verdict *v)

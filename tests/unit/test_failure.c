@@ -45,6 +45,12 @@ static const struct {
 	{ FACTS(ANSWERED, QUEUE, .cnps = 12, .losses = 2), CCS_FAILURE_CONGESTION, "12 CNPs, 2 retransmission" },
 	{ FACTS(ANSWERED, QUEUE, .peer_healthy = 2, .losses = 1), CCS_FAILURE_CONGESTION, "2 other queue pairs" },
 	{ FACTS(ANSWERED, QUEUE, .peer_healthy = 2, .peer_losses = 1), CCS_FAILURE_CONGESTION, "2 other queue pairs" },
+	/* a full queue dropped packets more than a second before */
+	{ FACTS(ANSWERED, QUEUE, .peer_healthy = 1, .peer_unanswered = 1, .past_losses = 10), CCS_FAILURE_CONGESTION, "1 other" },
+	{ FACTS(ANSWERED, QUEUE, .peer_unanswered = 4, .others_healthy = 2, .past_losses = 10), CCS_FAILURE_PEER, "none of 5" },
+	{ FACTS(ANSWERED, QUIET, .peer_healthy = 2, .past_losses = 10), CCS_FAILURE_PATH, "only this path of 3" },
+	{ FACTS(ANSWERED, .rtt_us = 3000, .rtt_moments = 2, .base_rtt_us = 1000, .peer_healthy = 2, .past_losses = 9), CCS_FAILURE_PATH,
+	  "only this path of 3" },
 	/* a path that breaks while it has a queue: nobody's packets were dropped */
 	{ FACTS(ANSWERED, QUEUE, .peer_healthy = 2), CCS_FAILURE_PATH, "only this path of 3" },
 	{ FACTS(ANSWERED, QUEUE, .peer_unanswered = 4, .others_healthy = 2), CCS_FAILURE_PEER, "other peers are fine" },
