@@ -626,6 +626,48 @@ static void users_of_a_tenant_divide_its_cap(void **state)
 	end(&b);
 }
 
+static struct ccs_client *client_of(const struct bench *b, uint32_t flows)
+{
+	struct ccs_client *c = b->r->agent[RP]->client;
+
+	while (c->source.fd < 0 || c->flows != flows)
+		c++;
+	return c;
+}
+
+/* Root of a container is another user than root, and users without a number may not slow each other. */
+static void who_may_not_slow_a_flow_has_another_page(void **state)
+{
+	struct ccs_client *c[3];
+	struct bench b;
+
+	set_tenants(1, (const double[]){ 1 });
+	tenants[0].terms.cap = 2.4e8;
+	begin(&b, state, true);
+	memcpy(of, (int[]){ 0, 0, 0, 0 }, sizeof(of));
+	for (unsigned i = 0; i < 3; i++) {
+		add_process(&b, 1 + i);
+		c[i] = client_of(&b, 1 + i);
+		c[i]->standing = CCS_STANDING_USER;
+	}
+	c[0]->standing = CCS_STANDING_ADMIN;
+	ccs_agent_reload(b.r->agent[RP]);
+	run(&b, 200);
+	assert_ptr_not_equal(c[0]->caps, c[1]->caps);
+	assert_ptr_equal(c[1]->caps, c[2]->caps);
+	for (unsigned i = 0; i < 3; i++)
+		assert_cap(&b, i, 120000000, 1);
+	for (unsigned i = 1; i < 3; i++)
+		rig_set_user(b.r->agent[RP], c[i], CCS_NO_USER);
+	ccs_agent_reload(b.r->agent[RP]);
+	run(&b, 200);
+	assert_ptr_not_equal(c[1]->caps, c[2]->caps);
+	assert_cap(&b, 0, 120000000, 1);
+	assert_cap(&b, 1, 60000000, 1); /* they are one user */
+	assert_cap(&b, 2, 60000000, 1);
+	end(&b);
+}
+
 /* Ports beyond those of the page share its last entry: the cap holds, for all of them together. */
 static void a_cap_is_of_each_device_and_port(void **state)
 {
@@ -839,6 +881,7 @@ int main(void)
 		TEST(a_cap_changes_at_once),
 		TEST(a_cap_is_of_each_device_and_port),
 		TEST(users_of_a_tenant_divide_its_cap),
+		TEST(who_may_not_slow_a_flow_has_another_page),
 		TEST(a_reload_leaves_caps_in_force),
 		TEST(changes_that_do_not_concern_other_hosts_are_not_sent),
 		TEST(users_may_lower_the_cap_and_class_of_their_tenant_only),

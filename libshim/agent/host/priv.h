@@ -173,6 +173,7 @@ struct ccs_cap_page {
 	struct ccs_cap_page *next;
 	char name[64];                   /* of the tenant */
 	uid_t uid;
+	bool admin;                      /* its clients have CCS_STANDING_ADMIN */
 	uint32_t clients;
 	int fd;
 	struct ccs_cap *cap;             /* CCS_CAP_PORTS */

@@ -28,6 +28,7 @@ static struct ccs_cap_page *open_page(struct ccs_agent *a, const struct ccs_clie
 	if (!p)
 		return NULL;
 	p->uid = c->uid;
+	p->admin = c->standing == CCS_STANDING_ADMIN;
 	memcpy(p->name, name, sizeof(p->name));
 	p->fd = memfd_create("ccshim-cap", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	/* write() sets its size and allocates it; ccshimd's filter refuses calls that only do that. */
@@ -63,12 +64,19 @@ static void release_page(struct ccs_agent *a, struct ccs_cap_page *p)
 	free(p);
 }
 
+/* As ccs_users_share_limits(). Users without a number share limits, but may not slow each other's flows. */
+static bool is_of(const struct ccs_cap_page *p, const struct ccs_client *c, const char *name)
+{
+	return p->uid == c->uid && p->admin == (c->standing == CCS_STANDING_ADMIN) &&
+	       (c->uid != CCS_NO_USER || p == c->caps) && strcmp(p->name, name) == 0;
+}
+
 bool ccs_caps_attach(struct ccs_agent *a, struct ccs_client *c)
 {
 	const char *name = c->tenant && c->shm ? a->flows.tenant[c->tenant - 1].name : NULL;
 	struct ccs_cap_page *before = c->caps, *p = name ? a->flows.caps : NULL;
 
-	while (p && !(p->uid == c->uid && strcmp(p->name, name) == 0))
+	while (p && !is_of(p, c, name))
 		p = p->next;
 	if (name && !p)
 		p = open_page(a, c, name);
@@ -100,15 +108,17 @@ static uint32_t index_of(struct ccs_cap_page *p, const struct ccs_agent_flow *f)
 	return 1 + (i < CCS_CAP_PORTS ? i : CCS_CAP_PORTS - 1);
 }
 
-/* Users of a tenant have equal parts of its cap. */
+/* Users of a tenant have equal parts of its cap. Users without a number are one, whose pages divide its part. */
 static double rate_of(const struct ccs_agent *a, const struct ccs_client *c)
 {
 	const struct ccs_agent_tenant *t = &a->flows.tenant[c->tenant - 1];
-	unsigned users = 0;
+	unsigned users = 0, unknown = 0, parts;
 
 	for (const struct ccs_cap_page *p = a->flows.caps; p; p = p->next)
-		users += strcmp(p->name, t->name) == 0;
-	return t->terms.cap / (users > 1 ? users : 1);
+		if (strcmp(p->name, t->name) == 0)
+			*(p->uid == CCS_NO_USER ? &unknown : &users) += 1;
+	parts = (users + (unknown > 0)) * (c->uid == CCS_NO_USER ? unknown : 1);
+	return t->terms.cap / (parts > 1 ? parts : 1);
 }
 
 /* What flows have reserved at another rate does not delay them. */
