@@ -45,9 +45,19 @@ bool ccs_ipc_send_caps(const struct ccs_client *c, enum ccs_ipc_type type, int f
 	return sendmsg(c->source.fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)sizeof(r);
 }
 
-static bool answer_hello(const struct ccs_client *c, int error)
+/* Processes that do not receive their pages use up how many the kernel lets the agent's user send, for all
+ * processes: these get an answer without a page then, and each of their flows has the cap for itself. */
+static bool answer_hello(struct ccs_agent *a, const struct ccs_client *c, int error)
 {
-	return error || !c->caps ? send_result(c, error, 0) : ccs_ipc_send_caps(c, CCS_IPC_RESULT, c->caps->fd);
+	if (error || !c->caps)
+		return send_result(c, error, 0);
+	if (ccs_ipc_send_caps(c, CCS_IPC_RESULT, c->caps->fd))
+		return true;
+	if (errno != ETOOMANYREFS)
+		return false;
+	ccs_agent_warn(a, CCS_AGENT_WARN_REGION, "cannot pass on the cap of tenant %s, as processes leave too many "
+		       "answers unread: flows have the cap each", c->caps->name);
+	return send_result(c, 0, 0);
 }
 
 static int map_region(struct ccs_agent *a, struct ccs_client *c, int fd)
@@ -128,7 +138,7 @@ static bool handle_request(struct ccs_agent *a, struct ccs_client *c, uint32_t t
 
 	switch (type) {
 	case CCS_IPC_HELLO:
-		return answer_hello(c, handle_hello(a, c, data, fd));
+		return answer_hello(a, c, handle_hello(a, c, data, fd));
 	case CCS_IPC_ADD:
 		return send_result(c, c->hello_done ? ccs_agent_flow_add(a, c, add) : EPROTO,
 				   add->slot);

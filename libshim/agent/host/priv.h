@@ -175,6 +175,7 @@ struct ccs_cap_page {
 	uid_t uid;
 	bool admin;                      /* its clients have CCS_STANDING_ADMIN */
 	uint32_t clients;
+	uint64_t left_ns;                /* when the last of them left, if it has none */
 	int fd;
 	struct ccs_cap *cap;             /* CCS_CAP_PORTS */
 	double rate;                     /* of the cap, bit/s */

@@ -7,6 +7,7 @@
  */
 #include "agent/telemetry/caps.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,10 @@
 #include "agent/host/core.h"
 #include "base/os.h"
 
+/* A process that has received a page keeps its memory, which the agent pays for. If it connects again, it
+ * gets the same page: not memory of the agent without limit. */
+#define KEPT_NS 60000000000ull
+
 enum { PAGE = CCS_CAP_PORTS * sizeof(struct ccs_cap) };
 
 /* Without memory for it the client's flows have the cap each. */
@@ -24,6 +29,7 @@ static struct ccs_cap_page *open_page(struct ccs_agent *a, const struct ccs_clie
 	struct ccs_cap_page *p = calloc(1, sizeof(*p));
 	static const char zeros[PAGE];
 	void *at = MAP_FAILED;
+	int error;
 
 	if (!p)
 		return NULL;
@@ -39,29 +45,39 @@ static struct ccs_cap_page *open_page(struct ccs_agent *a, const struct ccs_clie
 		p->cap = at;
 		p->next = a->flows.caps;
 		a->flows.caps = p;
-		a->flows.cap_users_changed = true;
 		return p;
 	}
+	error = errno;
 	ccs_close(p->fd);
 	free(p);
-	ccs_agent_warn(a, CCS_AGENT_WARN_REGION, "no memory for the cap of tenant %s: each of its flows "
-		       "has the cap for itself", name);
+	ccs_agent_warn(a, CCS_AGENT_WARN_REGION, "cannot share the cap of tenant %s (%s): each of its "
+		       "flows has the cap for itself", name, strerror(error));
 	return NULL;
 }
 
 static void release_page(struct ccs_agent *a, struct ccs_cap_page *p)
 {
-	struct ccs_cap_page **at = &a->flows.caps;
-
 	if (!p || --p->clients)
 		return;
-	while (*at != p)
-		at = &(*at)->next;
-	*at = p->next;
+	p->left_ns = ccs_agent_now(a);
 	a->flows.cap_users_changed = true;
-	munmap(p->cap, PAGE);
-	close(p->fd);
-	free(p);
+}
+
+/* Close the pages that have had no clients for KEPT_NS. */
+static void close_pages(struct ccs_agent *a, uint64_t now_ns)
+{
+	struct ccs_cap_page **at = &a->flows.caps, *p;
+
+	while ((p = *at)) {
+		if (p->clients || p->left_ns + KEPT_NS > now_ns) {
+			at = &p->next;
+			continue;
+		}
+		*at = p->next;
+		munmap(p->cap, PAGE);
+		close(p->fd);
+		free(p);
+	}
 }
 
 /* As ccs_users_share_limits(). Users without a number share limits, but may not slow each other's flows. */
@@ -80,8 +96,8 @@ bool ccs_caps_attach(struct ccs_agent *a, struct ccs_client *c)
 		p = p->next;
 	if (name && !p)
 		p = open_page(a, c, name);
-	if (p)
-		p->clients++;
+	if (p && !p->clients++)
+		a->flows.cap_users_changed = true;
 	c->caps = p;
 	release_page(a, before);
 	return p != before;
@@ -115,7 +131,7 @@ static double rate_of(const struct ccs_agent *a, const struct ccs_client *c)
 	unsigned users = 0, unknown = 0, parts;
 
 	for (const struct ccs_cap_page *p = a->flows.caps; p; p = p->next)
-		if (strcmp(p->name, t->name) == 0)
+		if (p->clients && strcmp(p->name, t->name) == 0)
 			*(p->uid == CCS_NO_USER ? &unknown : &users) += 1;
 	parts = (users + (unknown > 0)) * (c->uid == CCS_NO_USER ? unknown : 1);
 	return t->terms.cap / (parts > 1 ? parts : 1);
@@ -165,6 +181,11 @@ void ccs_caps_renew(struct ccs_agent *a, unsigned tenant)
 			ccs_caps_renew_client(a, c);
 }
 
+void ccs_caps_close(struct ccs_agent *a)
+{
+	close_pages(a, UINT64_MAX);
+}
+
 /* Not with each user that comes or goes: a tenant may have many flows. */
 void ccs_caps_tick(struct ccs_agent *a)
 {
@@ -172,4 +193,5 @@ void ccs_caps_tick(struct ccs_agent *a)
 		if (a->flows.tenant[i].terms.cap > 0)
 			ccs_caps_renew(a, i);
 	a->flows.cap_users_changed = false;
+	close_pages(a, ccs_agent_now(a));
 }

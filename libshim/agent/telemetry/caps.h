@@ -14,6 +14,8 @@ void ccs_caps_join(struct ccs_agent *a, struct ccs_agent_flow *f);
 void ccs_caps_renew_client(struct ccs_agent *a, struct ccs_client *c);
 /* The tenant's cap or class has changed. */
 void ccs_caps_renew(struct ccs_agent *a, unsigned tenant);
+/* All clients are closed. */
+void ccs_caps_close(struct ccs_agent *a);
 /* If tenants have other users than at the last call, divide their caps. */
 void ccs_caps_tick(struct ccs_agent *a);
 
