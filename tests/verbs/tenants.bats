@@ -244,7 +244,7 @@ until_so() {
 	[ "$us" -ge 950000 ]
 	grep ccshim-cap "/proc/$first/maps"
 	grep ccshim-cap "/proc/$app/maps"
-	[ ! -s agent.err ] || { cat agent.err; false; }
+	run ! grep 'cap of tenant' agent.err
 	exec 6>&- 8>&-
 	wait "$first"
 }
