@@ -860,6 +860,13 @@ static void users_may_lower_the_cap_and_class_of_their_tenant_only(void **state)
 	assert_int_equal(set_terms(&b, "t9", CCS_TERM_CAP, low), EPERM);
 	assert_int_equal(set_terms(&b, "t0", CCS_TERM_CAP | CCS_TERM_BACKGROUND, low), 0);
 	assert_int_equal(set_terms(&b, "t0", CCS_TERM_CAP, (struct ccs_terms){ .cap = 2e8 }), EPERM);
+	/* once in a tick: a user with many flows would stop the agent by many requests */
+	run(&b, 200);
+	assert_cap(&b, 0, 100000000 | CCS_BACKGROUND, 1);
+	assert_int_equal(set_terms(&b, "t0", CCS_TERM_CAP, (struct ccs_terms){ .cap = 9e7 }), 0);
+	assert_cap(&b, 0, 100000000 | CCS_BACKGROUND, 1);
+	run(&b, 200);
+	assert_cap(&b, 0, 90000000 | CCS_BACKGROUND, 1);
 	b.r->agent[RP]->flows.tenant[0].users_may_lower = false; /* cgroup and app: several users' */
 	assert_int_equal(set_terms(&b, "t0", CCS_TERM_CAP, (struct ccs_terms){ .cap = 5e7 }), EPERM);
 	rig_set_standing(b.r, RP, CCS_STANDING_ADMIN);

@@ -363,7 +363,7 @@ struct ccs_agent {
 		struct ccs_agent_tenant tenant[CCS_AGENT_TENANTS];
 		unsigned tenants;
 		struct ccs_cap_page *caps; /* a list */
-		bool cap_users_changed;  /* of a tenant, which divide its cap */
+		uint64_t caps_due;       /* bit n: flows of tenant n get its cap at the next tick */
 	} flows;
 	struct ccs_nic_counters counters;
 	struct ccs_peers peers;

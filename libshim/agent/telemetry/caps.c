@@ -55,12 +55,25 @@ static struct ccs_cap_page *open_page(struct ccs_agent *a, const struct ccs_clie
 	return NULL;
 }
 
+void ccs_caps_renew_soon(struct ccs_agent *a, unsigned tenant)
+{
+	a->flows.caps_due |= 1ull << tenant;
+}
+
+/* The tenant has another number of users, which divide its cap. */
+static void divide_soon(struct ccs_agent *a, const char *name)
+{
+	for (unsigned i = 0; i < a->flows.tenants; i++)
+		if (a->flows.tenant[i].terms.cap > 0 && strcmp(a->flows.tenant[i].name, name) == 0)
+			ccs_caps_renew_soon(a, i);
+}
+
 static void release_page(struct ccs_agent *a, struct ccs_cap_page *p)
 {
 	if (!p || --p->clients)
 		return;
 	p->left_ns = ccs_agent_now(a);
-	a->flows.cap_users_changed = true;
+	divide_soon(a, p->name);
 }
 
 /* Close the pages that have had no clients for KEPT_NS. */
@@ -97,7 +110,7 @@ bool ccs_caps_attach(struct ccs_agent *a, struct ccs_client *c)
 	if (name && !p)
 		p = open_page(a, c, name);
 	if (p && !p->clients++)
-		a->flows.cap_users_changed = true;
+		divide_soon(a, name);
 	c->caps = p;
 	release_page(a, before);
 	return p != before;
@@ -186,12 +199,12 @@ void ccs_caps_close(struct ccs_agent *a)
 	close_pages(a, UINT64_MAX);
 }
 
-/* Not with each user that comes or goes: a tenant may have many flows. */
+/* Not with each user that comes or goes, or request of a user: a tenant may have many flows. */
 void ccs_caps_tick(struct ccs_agent *a)
 {
-	for (unsigned i = 0; i < a->flows.tenants && a->flows.cap_users_changed; i++)
-		if (a->flows.tenant[i].terms.cap > 0)
+	for (unsigned i = 0; i < a->flows.tenants && a->flows.caps_due >> i; i++)
+		if (a->flows.caps_due >> i & 1)
 			ccs_caps_renew(a, i);
-	a->flows.cap_users_changed = false;
+	a->flows.caps_due = 0;
 	close_pages(a, ccs_agent_now(a));
 }
