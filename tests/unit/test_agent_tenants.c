@@ -720,7 +720,7 @@ static struct ccs_client *client_of(const struct bench *b, uint32_t flows)
 }
 
 /* Root of a container is another user than root, and users without a number may not slow each other. */
-static void who_may_not_slow_a_flow_has_another_page(void **state)
+static void flows_that_may_not_slow_each_other_have_two_pages(void **state)
 {
 	struct ccs_client *c[3];
 	struct bench b;
@@ -972,7 +972,7 @@ int main(void)
 		TEST(a_cap_changes_at_once),
 		TEST(a_cap_is_of_each_device_and_port),
 		TEST(users_of_a_tenant_divide_its_cap),
-		TEST(who_may_not_slow_a_flow_has_another_page),
+		TEST(flows_that_may_not_slow_each_other_have_two_pages),
 		TEST(a_process_that_connects_again_gets_the_same_page),
 		TEST(without_descriptors_to_pass_on_a_process_gets_an_answer),
 		TEST(a_reload_leaves_caps_in_force),

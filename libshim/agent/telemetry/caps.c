@@ -3,7 +3,7 @@
  * A user's processes of a tenant share a page of the agent's memory, which has the tenant's cap at each
  * port. The agent writes the rate into the slots of the flows, which share the times there (cc/cap.h). It
  * does not read the page. All processes that have it write to it, and can delay each other: so users of
- * the same tenant have pages of their own, and divide the cap.
+ * the same tenant have separate pages, and divide the cap.
  */
 #include "agent/telemetry/caps.h"
 
@@ -150,7 +150,7 @@ static double rate_of(const struct ccs_agent *a, const struct ccs_client *c)
 	return t->terms.cap / (parts > 1 ? parts : 1);
 }
 
-/* What flows have reserved at another rate does not delay them. */
+/* Reservations at another rate do not delay flows. */
 static void set_rate(const struct ccs_agent *a, struct ccs_cap_page *p, double rate)
 {
 	for (unsigned i = 0; i < p->ports && rate != p->rate; i++)

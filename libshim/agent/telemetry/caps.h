@@ -4,7 +4,7 @@
 /* Caps of this host's tenants, at each device and port that their flows use. */
 #include "agent/host/priv.h"
 
-/* Give the client the page of its tenant and user, if there is memory for it. True: it has another one. */
+/* Give the client the page of its tenant and user, if there is memory for it. True: this is a different page than before. */
 bool ccs_caps_attach(struct ccs_agent *a, struct ccs_client *c);
 /* The client is closed. */
 void ccs_caps_detach(struct ccs_agent *a, struct ccs_client *c);
