@@ -173,6 +173,7 @@ void ccs_clients_close(struct ccs_agent *a)
 	for (unsigned i = 0; a->client && i < CCS_AGENT_CLIENTS; i++)
 		if (a->client[i].source.fd >= 0)
 			close_client(a, &a->client[i]);
+	ccs_caps_close(a);
 	if (a->closing && a->refused.fd >= 0)
 		ccs_closing_client(a, 0, a->refused.fd, -1);
 	ccs_closing_end(a);

@@ -26,9 +26,19 @@ static bool send_result(const struct ccs_client *c, int error, uint32_t slot)
 	return send_reply(c, &r, sizeof(r));
 }
 
-static bool answer_hello(const struct ccs_client *c, int error)
+/* Processes that do not receive their pages use up how many the kernel lets the agent's user send, for all
+ * processes: these get an answer without a page then, and each of their flows has the cap for itself. */
+static bool answer_hello(struct ccs_agent *a, const struct ccs_client *c, int error)
 {
-	return error || !c->caps ? send_result(c, error, 0) : ccs_agent_send_caps(c, CCS_IPC_RESULT);
+	if (error || !c->caps)
+		return send_result(c, error, 0);
+	if (ccs_agent_send_caps(c, CCS_IPC_RESULT))
+		return true;
+	if (errno != ETOOMANYREFS)
+		return false;
+	ccs_agent_warn(a, CCS_AGENT_WARN_REGION, "cannot pass on the cap of tenant %s, as processes leave too many "
+		       "answers unread: flows have the cap each", c->caps->name);
+	return send_result(c, 0, 0);
 }
 
 static int map_region(struct ccs_agent *a, struct ccs_client *c, int fd)
@@ -109,7 +119,7 @@ static bool handle_request(struct ccs_agent *a, struct ccs_client *c, uint32_t t
 
 	switch (type) {
 	case CCS_IPC_HELLO:
-		return answer_hello(c, handle_hello(a, c, data, fd));
+		return answer_hello(a, c, handle_hello(a, c, data, fd));
 	case CCS_IPC_ADD:
 		return send_result(c, c->hello_done ? ccs_agent_flow_add(a, c, add) : EPROTO,
 				   add->slot);

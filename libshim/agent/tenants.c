@@ -111,7 +111,10 @@ int ccs_agent_tenants_set(struct ccs_agent *a, const struct ccs_client *c, const
 	before = t->terms;
 	if (ccs_terms_set(&t->terms, &terms, m->set))
 		return EINVAL;
-	ccs_caps_renew(a, (unsigned)(t - a->flows.tenant));
+	if (c->standing == CCS_STANDING_ADMIN)
+		ccs_caps_renew(a, (unsigned)(t - a->flows.tenant));
+	else
+		ccs_caps_renew_soon(a, (unsigned)(t - a->flows.tenant));
 	before.cap = t->terms.cap;
 	if (memcmp(&before, &t->terms, sizeof(before)) == 0) /* other hosts do not get caps */
 		return 0;

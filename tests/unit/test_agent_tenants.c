@@ -4,10 +4,13 @@
  * rates that they are advised, and 127.0.0.3 sends only HELLOs.
  */
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -621,8 +624,131 @@ static void users_of_a_tenant_divide_its_cap(void **state)
 	rig_hang_up(&b.p[1].c);
 	b.processes = 1;
 	run(&b, 200);
-	assert_null(page_of(&b, other));
+	assert_int_equal(page_of(&b, other)->clients, 0);
 	assert_cap(&b, 0, 200000000, 1);
+	end(&b);
+}
+
+/* Otherwise a process that connects again and again, and keeps what it gets, uses up the agent's memory. */
+static void a_process_that_connects_again_gets_the_same_page(void **state)
+{
+	struct ccs_cap *caps[2];
+	struct bench b;
+	int fd;
+
+	set_tenants(1, (const double[]){ 1 });
+	tenants[0].terms.cap = 2e8;
+	begin(&b, state, true);
+	memcpy(of, (int[]){ 0, 0, 0, 0 }, sizeof(of));
+	for (unsigned i = 0; i < 2; i++) {
+		caps[i] = connect_process(&b, &fd);
+		caps[i][3].free_ns += 7;
+		close(fd);
+		rig_settle(b.r);
+		assert_int_equal(b.r->agent[RP]->nclients, 0);
+	}
+	assert_int_equal(caps[1][3].free_ns, 14);
+	for (unsigned i = 0; i < 2; i++)
+		munmap(caps[i], CCS_CAP_PORTS * sizeof(*caps[i]));
+	assert_null(page_of(&b, geteuid())->next);
+	b.r->now_ns += 61000 * MS;
+	run(&b, 200);
+	assert_null(page_of(&b, geteuid()));
+	end(&b);
+}
+
+/* Leave more descriptors unreceived than the kernel lets a process without privileges send. */
+static void exhaust_descriptors_in_flight(int pair[2])
+{
+	enum { N = 250 };
+	const struct rlimit less = { N - 50, N - 50 };
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[2] = { 0 };
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(N * sizeof(int))];
+	} control = { .head = { .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS,
+				.cmsg_len = CMSG_LEN(N * sizeof(int)) } };
+	struct iovec iov = { .iov_base = &(char){ 0 }, .iov_len = 1 };
+	const struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes,
+				  .msg_controllen = sizeof(control.bytes) };
+	int fd[N];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+	for (unsigned i = 0; i < N; i++)
+		fd[i] = 0;
+	memcpy(CMSG_DATA(&control.head), fd, sizeof(fd));
+	assert_int_equal(sendmsg(pair[0], &m, 0), 1);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &less), 0);
+	assert_int_equal(syscall(SYS_capset, &head, none), 0);
+}
+
+/* Any user can bring this about: the others must get feedback. In a process that gives up its privileges. */
+static void without_descriptors_to_pass_on_a_process_gets_an_answer(void **state)
+{
+	struct bench b;
+	pid_t child;
+	int status;
+
+	set_tenants(1, (const double[]){ 1 });
+	tenants[0].terms.cap = 2e8;
+	begin(&b, state, true);
+	memcpy(of, (int[]){ 0, 0, 0, 0 }, sizeof(of));
+	child = fork();
+	if (!child) {
+		struct ccs_ipc_result result = { .error = -1 };
+		struct ccs_shm *shm;
+		int pair[2], passed, fd = ccs_agent_conn_open(b.r->socket[RP], rig_region(&shm));
+
+		exhaust_descriptors_in_flight(pair);
+		rig_settle(b.r);
+		_exit(ccs_agent_conn_reply(fd, &result, &passed) || result.error ? 2 : passed < 0 ? 3 : 4);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 3);
+	end(&b);
+}
+
+static struct ccs_client *client_of(const struct bench *b, uint32_t flows)
+{
+	struct ccs_client *c = b->r->agent[RP]->client;
+
+	while (c->source.fd < 0 || c->flows != flows)
+		c++;
+	return c;
+}
+
+/* Root of a container is another user than root, and users without a number may not slow each other. */
+static void flows_that_may_not_slow_each_other_have_two_pages(void **state)
+{
+	struct ccs_client *c[3];
+	struct bench b;
+
+	set_tenants(1, (const double[]){ 1 });
+	tenants[0].terms.cap = 2.4e8;
+	begin(&b, state, true);
+	memcpy(of, (int[]){ 0, 0, 0, 0 }, sizeof(of));
+	for (unsigned i = 0; i < 3; i++) {
+		add_process(&b, 1 + i);
+		c[i] = client_of(&b, 1 + i);
+		c[i]->standing = CCS_STANDING_USER;
+	}
+	c[0]->standing = CCS_STANDING_ADMIN;
+	ccs_agent_reload(b.r->agent[RP]);
+	run(&b, 200);
+	assert_ptr_not_equal(c[0]->caps, c[1]->caps);
+	assert_ptr_equal(c[1]->caps, c[2]->caps);
+	for (unsigned i = 0; i < 3; i++)
+		assert_cap(&b, i, 120000000, 1);
+	for (unsigned i = 1; i < 3; i++)
+		rig_set_user(b.r->agent[RP], c[i], CCS_NO_USER);
+	ccs_agent_reload(b.r->agent[RP]);
+	run(&b, 200);
+	assert_ptr_not_equal(c[1]->caps, c[2]->caps);
+	assert_cap(&b, 0, 120000000, 1);
+	assert_cap(&b, 1, 60000000, 1); /* they are one user */
+	assert_cap(&b, 2, 60000000, 1);
 	end(&b);
 }
 
@@ -734,6 +860,13 @@ static void users_may_lower_the_cap_and_class_of_their_tenant_only(void **state)
 	assert_int_equal(set_terms(&b, "t9", CCS_TERM_CAP, low), EPERM);
 	assert_int_equal(set_terms(&b, "t0", CCS_TERM_CAP | CCS_TERM_BACKGROUND, low), 0);
 	assert_int_equal(set_terms(&b, "t0", CCS_TERM_CAP, (struct ccs_terms){ .cap = 2e8 }), EPERM);
+	/* once in a tick: a user with many flows would stop the agent by many requests */
+	run(&b, 200);
+	assert_cap(&b, 0, 100000000 | CCS_BACKGROUND, 1);
+	assert_int_equal(set_terms(&b, "t0", CCS_TERM_CAP, (struct ccs_terms){ .cap = 9e7 }), 0);
+	assert_cap(&b, 0, 100000000 | CCS_BACKGROUND, 1);
+	run(&b, 200);
+	assert_cap(&b, 0, 90000000 | CCS_BACKGROUND, 1);
 	b.r->agent[RP]->flows.tenant[0].users_may_lower = false; /* cgroup and app: several users' */
 	assert_int_equal(set_terms(&b, "t0", CCS_TERM_CAP, (struct ccs_terms){ .cap = 5e7 }), EPERM);
 	rig_set_standing(b.r, RP, CCS_STANDING_ADMIN);
@@ -839,6 +972,9 @@ int main(void)
 		TEST(a_cap_changes_at_once),
 		TEST(a_cap_is_of_each_device_and_port),
 		TEST(users_of_a_tenant_divide_its_cap),
+		TEST(flows_that_may_not_slow_each_other_have_two_pages),
+		TEST(a_process_that_connects_again_gets_the_same_page),
+		TEST(without_descriptors_to_pass_on_a_process_gets_an_answer),
 		TEST(a_reload_leaves_caps_in_force),
 		TEST(changes_that_do_not_concern_other_hosts_are_not_sent),
 		TEST(users_may_lower_the_cap_and_class_of_their_tenant_only),

@@ -242,6 +242,9 @@ until_so() {
 	us=$((${EPOCHREALTIME/[^0-9]/} - start))
 	echo "$us us for 19.6 Mbit"
 	[ "$us" -ge 950000 ]
+	grep ccshim-cap "/proc/$first/maps"
+	grep ccshim-cap "/proc/$app/maps"
+	run ! grep 'cap of tenant' agent.err
 	exec 6>&- 8>&-
 	wait "$first"
 }

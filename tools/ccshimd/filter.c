@@ -29,7 +29,7 @@ static const char *const allowed[] = {
 	"lstat", "lstat64", "newfstatat", "pread64", "read", "readlink", "readlinkat", "readv",
 	"stat", "stat64", "statx", "write", "writev",
 	/* memory; mmap() and mprotect() are below */
-	"brk", "madvise", "mincore", "mlock", "mlock2", "mremap", "munlock", "munmap",
+	"brk", "madvise", "memfd_create", "mincore", "mlock", "mlock2", "mremap", "munlock", "munmap",
 	/* threads and signals; clone() and unshare() are below */
 	"exit", "exit_group", "futex", "futex_time64", "get_robust_list", "membarrier", "rseq",
 	"rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sched_getaffinity", "sched_yield",

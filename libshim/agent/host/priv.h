@@ -173,7 +173,9 @@ struct ccs_cap_page {
 	struct ccs_cap_page *next;
 	char name[64];                   /* of the tenant */
 	uid_t uid;
+	bool admin;                      /* its clients have CCS_STANDING_ADMIN */
 	uint32_t clients;
+	uint64_t left_ns;                /* when the last of them left, if it has none */
 	int fd;
 	struct ccs_cap *cap;             /* CCS_CAP_PORTS */
 	double rate;                     /* of the cap, bit/s */
@@ -361,7 +363,7 @@ struct ccs_agent {
 		struct ccs_agent_tenant tenant[CCS_AGENT_TENANTS];
 		unsigned tenants;
 		struct ccs_cap_page *caps; /* a list */
-		bool cap_users_changed;  /* of a tenant, which divide its cap */
+		uint64_t caps_due;       /* bit n: flows of tenant n get its cap at the next tick */
 	} flows;
 	struct ccs_nic_counters counters;
 	struct ccs_peers peers;

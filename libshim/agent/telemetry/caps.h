@@ -14,7 +14,11 @@ void ccs_caps_join(struct ccs_agent *a, struct ccs_agent_flow *f);
 void ccs_caps_renew_client(struct ccs_agent *a, struct ccs_client *c);
 /* The tenant's cap or class has changed. */
 void ccs_caps_renew(struct ccs_agent *a, unsigned tenant);
-/* If tenants have other users than at the last call, divide their caps. */
+/* The same, at the next tick. */
+void ccs_caps_renew_soon(struct ccs_agent *a, unsigned tenant);
+/* All clients are closed. */
+void ccs_caps_close(struct ccs_agent *a);
+/* Renew what is due, divide caps among users that have come or gone, and close unused pages. */
 void ccs_caps_tick(struct ccs_agent *a);
 
 #endif
