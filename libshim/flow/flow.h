@@ -34,7 +34,7 @@ enum ccs_wr_flag {
 	CCS_WR_READ = 1 << 1,     /* counts as an outstanding READ (or atomic) */
 	CCS_WR_SIGNALED = 1 << 2, /* the application asked for a completion on success */
 	CCS_WR_RECV = 1 << 3,     /* consumes a receive: its RTT may include an RNR wait */
-	CCS_WR_NO_DEFER = 1 << 4, /* for the caller: it cannot be handed over later */
+	CCS_WR_NO_DEFER = 1 << 4, /* for the caller: it does not wait for the gate */
 	CCS_WR_WHOLE = 1 << 5,    /* in a segment: a whole signalled WR, not timed */
 	CCS_WR_IN_RUN = 1 << 6,   /* in a segment: a whole WR whose entry is not filled (run.h) */
 	CCS_WR_IMM = 1 << 7,      /* for the caller: it carries immediate data */

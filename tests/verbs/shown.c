@@ -47,6 +47,8 @@ static void create(unsigned n, bool connected)
 		assert_non_null(more[count++] = rig_qp(&rig, rig.scq, rig.rcq));
 		if (connected)
 			rig_to_rts(&rig, more[count - 1], rig.b->qp_num);
+		else
+			assert_int_equal(rig_state(more[count - 1], IBV_QPS_ERR), 0);
 	}
 }
 

@@ -137,8 +137,8 @@ static void shadows_have_entries_for_wqes_in_flight_only(void **state)
 	for (unsigned k = 0; k < DEEP; k++)
 		for (unsigned i = 0; i < BUSY; i++) {
 			r.a = qp[i];
-			assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 8,
-						  k + 1 < DEEP ? 0 : IBV_SEND_SIGNALED), 0);
+			assert_int_equal(rig_post(&r, 1, k % 8 == 5 ? IBV_WR_LOCAL_INV : IBV_WR_RDMA_WRITE,
+						  0, 8, k + 1 < DEEP ? 0 : IBV_SEND_SIGNALED), 0);
 		}
 	/* Each of them completes if its QP fails. */
 	for (unsigned i = 0; i < BUSY; i++)

@@ -455,6 +455,7 @@ static void a_message_that_is_too_long_fails_as_a_whole(void **state)
 
 #define GATED "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_MAX_INFLIGHT=4k", \
 	"CCSHIM_BASE_RTT=20us", "CCSHIM_LINGER=1s"
+#define SPLIT "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_MAX_INFLIGHT=16m"
 
 /* Soft-RoCE's library refuses it, others let the device do that. */
 static void a_misaligned_atomic_is_refused_as_by_the_device(void **state)
@@ -511,6 +512,34 @@ static void lists_and_bad_wr_are_treated_as_by_the_device(void **state)
 	rig_close(&r);
 }
 
+/* The application may post whatever its queue has space for. */
+static void keys_are_invalidated_while_segments_fill_the_devices_queue(void **state)
+{
+	for (uint32_t depth = 2; depth <= 70; depth += 1 + depth / 16) {
+		struct ibv_wc wc[128];
+		uint32_t n = 1;
+		struct rig r;
+
+		rig_open(&r, (struct rig_conf){ .max_send_wr = depth, .cqe = 128 });
+		fake_hold(true);
+		assert_int_equal(rig_post(&r, 0, IBV_WR_RDMA_WRITE, 0, RIG_BUF, IBV_SEND_SIGNALED), 0);
+		for (; n < rig_cap.max_send_wr; n++) {
+			const int rc = rig_post(&r, n, IBV_WR_LOCAL_INV, 0, 0, IBV_SEND_SIGNALED);
+
+			if (rc)
+				fail_msg("LOCAL_INV %u of %u: error %d", n, rig_cap.max_send_wr, rc);
+		}
+		assert_int_equal(rig_post(&r, n, IBV_WR_LOCAL_INV, 0, 0, IBV_SEND_SIGNALED), ENOMEM);
+		rig_poll_stepping(r.scq, (int)n, wc);
+		for (unsigned i = 0; i < n; i++) {
+			assert_int_equal(wc[i].wr_id, i);
+			assert_int_equal(wc[i].status, IBV_WC_SUCCESS);
+		}
+		assert_memory_equal(r.dst, r.src, RIG_BUF);
+		rig_close(&r);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct rig_mode modes[] = {
@@ -520,6 +549,8 @@ int main(int argc, char **argv)
 		{ "observe-rxe", { "CCSHIM_MODE=observe", "FAKERDMA_PROFILE=rxe" } },
 		{ "gated-mlx5", { GATED } },
 		{ "gated-rxe", { GATED, "FAKERDMA_PROFILE=rxe" } },
+		{ "split-mlx5", { SPLIT } },
+		{ "split-rxe", { SPLIT, "FAKERDMA_PROFILE=rxe" } },
 		{ "open-rxe", { "CCSHIM_CC=none", "FAKERDMA_PROFILE=rxe" } },
 		{ "gated-irdma", { GATED, "FAKERDMA_VENDOR=0x8086:0x1592" } },
 		{ "gated-mlx5-33", { GATED, "FAKERDMA_PROFILE=mlx5-33" } },
@@ -539,6 +570,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_sleeping_sender_gets_all_its_flushed_wrs),
 		cmocka_unit_test(a_message_that_is_too_long_fails_as_a_whole),
 		cmocka_unit_test(lists_and_bad_wr_are_treated_as_by_the_device),
+		cmocka_unit_test(keys_are_invalidated_while_segments_fill_the_devices_queue),
 		cmocka_unit_test(a_misaligned_atomic_is_refused_as_by_the_device),
 	};
 

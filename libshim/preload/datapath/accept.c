@@ -11,16 +11,15 @@
 enum { NEVER_SPLIT = 256 /* bytes: no segment is shorter */ };
 
 /*
- * A WR that is just being posted waits if segments of ours fill the device's queue, and if it may
- * be deferred. Otherwise the device would have refused it without us.
+ * A WR that is just being posted waits if segments of ours fill the device's queue. Otherwise the
+ * device would have refused it without us.
  */
 bool ccs_accept_can_defer(struct qp *qp, int rc, uint64_t refused)
 {
 	const struct ccs_flow *f = &qp->flow;
 
 	return ccs_emit_is_full(qp, rc, refused) &&
-	       f->seg_head - f->seg_tail > f->wr_next - f->wr_tail &&
-	       !(ccs_flow_wr(f, refused)->flags & CCS_WR_NO_DEFER) && !ccs_wr_keep(qp, refused);
+	       f->seg_head - f->seg_tail > f->wr_next - f->wr_tail && !ccs_wr_keep(qp, refused);
 }
 
 /* Completions that are not polled yet occupy entries: poll them before refusing a WR. */

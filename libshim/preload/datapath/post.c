@@ -60,8 +60,7 @@ static uint64_t copy_deferred(struct qp *qp, uint64_t first, int *rc)
 	uint64_t n = first > f->wr_next ? first : f->wr_next;
 
 	for (; n < f->wr_head; n++) {
-		const int refusal = ccs_flow_wr(f, n)->flags & CCS_WR_NO_DEFER ? ENOMEM
-									     : ccs_wr_keep(qp, n);
+		const int refusal = ccs_wr_keep(qp, n);
 
 		if (refusal) {
 			*rc = refusal;

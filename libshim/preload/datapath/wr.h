@@ -35,7 +35,7 @@ static inline uint64_t ccs_wr_len(const struct qp *qp, const struct ibv_send_wr 
 /* CCS_WR_* of an opcode. */
 static inline uint32_t ccs_opcode_flags(enum ibv_wr_opcode opcode)
 {
-	/* Others change keys at once, or are unknown: only the device can validate them. */
+	/* Only the device can validate the others. They pass the gate, and wait only for an entry. */
 	static const uint8_t known[IBV_WR_SEND_WITH_INV + 1] = {
 		[IBV_WR_RDMA_WRITE] = CCS_WR_SPLIT,
 		[IBV_WR_RDMA_WRITE_WITH_IMM] = CCS_WR_SPLIT | CCS_WR_RECV | CCS_WR_IMM,

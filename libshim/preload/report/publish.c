@@ -239,7 +239,9 @@ void ccs_publish(struct qp *qp, uint64_t now_ns)
 
 void ccs_publish_state(struct qp *qp, uint64_t now_ns)
 {
-	if (!qp->shown.counted && qp->state >= IBV_QPS_RTR && ccs_publish_file()) {
+	const bool connected = qp->state >= IBV_QPS_RTR && qp->state != IBV_QPS_ERR;
+
+	if (!qp->shown.counted && connected && ccs_publish_file()) {
 		qp->shown.counted = true;
 		qp->stats = ccs_stats_claim_slot();
 		qp->flow.rtt.stats = qp->stats ? &qp->stats->rtt : NULL;
