@@ -11,7 +11,7 @@
 
 enum { UNTIMED_MAX = 128 };
 
-#define CAP_CHECK_NS 10000000ull /* how long a flow waits for its turn before it reads the cap again */
+#define CAP_CHECK_NS 100000000ull /* how long a flow waits for its turn before it reads the cap again */
 
 #define SMALL_BYTES 256 /* length of a segment that measures the path: it builds no queue */
 
