@@ -85,7 +85,7 @@ tenants() {
 	kill -HUP $agent
 	until [ "$(tenants)" = '[["b",1],["c",1]]' ]; do :; done
 	printf '%s\n' '[tenant d]' 'match = uid:0' 'cap = 1' > conf
-	reloads "conf:3: cap: '1' is not a rate of at least 1m"
+	reloads "conf:3: cap: '1' is not a rate from 1m to 1000t"
 	[ "$(tenants)" = '[["b",1],["c",1]]' ]
 	rm conf
 	kill -HUP $agent
