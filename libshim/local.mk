@@ -66,6 +66,7 @@ ccs_core_sources = \
 	libshim/cc/timely.c \
 	libshim/config/conf.c \
 	libshim/config/conf.h \
+	libshim/config/container.c \
 	libshim/config/environment.c \
 	libshim/config/environment.h \
 	libshim/config/filename.c \
@@ -82,6 +83,7 @@ ccs_core_sources = \
 	libshim/config/options.h \
 	libshim/config/plugin.c \
 	libshim/config/plugin.h \
+	libshim/config/plugin_check.c \
 	libshim/config/request.c \
 	libshim/config/request.h \
 	libshim/config/rules.c \
@@ -141,6 +143,7 @@ ccs_core_sources = \
 	libshim/observe/stats_fields.h \
 	libshim/observe/trace.c \
 	libshim/observe/trace.h \
+	libshim/observe/trace_row.c \
 	libshim/observe/write_guard.c \
 	libshim/observe/write_guard.h
 noinst_LTLIBRARIES += libccs-core.la

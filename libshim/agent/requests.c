@@ -26,8 +26,8 @@ static bool send_result(const struct ccs_client *c, int error, uint32_t slot)
 	return send_reply(c, &r, sizeof(r));
 }
 
-/* Processes that do not receive their pages use up how many the kernel lets the agent's user send, for all
- * processes: these get an answer without a page then, and each of their flows has the cap for itself. */
+/* The kernel limits the descriptors that the agent has sent and no process has received. At this limit the
+ * answer has no page, and each of the process's flows has the cap for itself. */
 static bool answer_hello(struct ccs_agent *a, const struct ccs_client *c, int error)
 {
 	if (error || !c->caps)

@@ -276,7 +276,7 @@ static void count_batch(const struct ccs_cc *cc, struct copa *c, const struct cc
  * If a batch is a share of the data in flight, hosts hold acknowledgements for about that share of
  * the RTT. The share does not depend on the flow's rate, so flows with such hosts stay fair; dq
  * divided by the length of a batch would favour fast flows. Hosts may return a window in two or
- * three batches, each of which holds a part of the delay: therefore the rest is cubed.
+ * three batches, and each batch has a part of the delay: therefore the rest is cubed.
  *
  * The jitter of hosts counts as a segment's time at least, because an acknowledgement may wait for
  * data of the other direction. At least 1/8 of dq remains: the queue of flows that do not drain may

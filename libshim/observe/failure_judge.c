@@ -9,7 +9,7 @@
 #define QUEUE_RATIO 8
 #define DROPS_RATIO 3
 #define QUEUE_US 200
-/* A path that lost so much in the second before did not break then: a queue is full, or a link is bad. */
+/* A path with this number of losses in the second before is lossy: a queue is full, or a link is bad. */
 #define LOSSY 3
 
 const char *const ccs_failure_names[CCS_FAILURE_CAUSE_COUNT] = {

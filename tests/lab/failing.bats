@@ -31,7 +31,7 @@ in_lab() {
   done
 }
 
-# The case; the cause by the file of the client alone; with that of its peer.
+# The case | the cause by the client's file | the cause by the files of both ends.
 expected='
 clean | none | none
 hasty | none | none

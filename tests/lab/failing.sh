@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# failing.sh BUILD [CASE…]: inside a lab of 7 hosts, make connections of host 2 fail, for each cause of
-# docs in libccshim(7) and for none, and print what is said of it: CASE | CAUSE of the client's file |
-# CAUSE of the files of both ends | the line on stderr. LAB_SEED varies messages, queue pairs and which
-# of them are hit. Faults come after a number of messages, not after a time.
+# failing.sh BUILD [CASE…]: inside a lab, make connections of host 2 fail by each cause that libccshim(7)
+# lists, and by none. For each case it prints CASE | CAUSE by the client's file | CAUSE by the files of both
+# ends | the line on stderr. LAB_SEED varies the messages, the queue pairs and the faulty one. Faults begin
+# after a number of messages. All waits are in virtual time.
 set -u
 readonly build=$1 seed=$LAB_SEED
 readonly ccshim=$build/tools/ccshim/ccshim failing=$build/tests/lab/failing

@@ -752,7 +752,7 @@ static void flows_that_may_not_slow_each_other_have_two_pages(void **state)
 	end(&b);
 }
 
-/* Ports beyond those of the page share its last entry: the cap holds, for all of them together. */
+/* Ports beyond those of the page share its last entry, so the cap holds for their sum. */
 static void a_cap_is_of_each_device_and_port(void **state)
 {
 	struct ccs_ipc_add m;

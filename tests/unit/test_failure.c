@@ -51,7 +51,7 @@ static const struct {
 	{ FACTS(ANSWERED, QUIET, .peer_healthy = 2, .past_losses = 10), CCS_FAILURE_PATH, "only this path of 3" },
 	{ FACTS(ANSWERED, .rtt_us = 3000, .rtt_moments = 2, .base_rtt_us = 1000, .peer_healthy = 2, .past_losses = 9), CCS_FAILURE_PATH,
 	  "only this path of 3" },
-	/* a path that breaks while it has a queue: nobody's packets were dropped */
+	/* a path that breaks while it has a queue: no packet was dropped */
 	{ FACTS(ANSWERED, QUEUE, .peer_healthy = 2), CCS_FAILURE_PATH, "only this path of 3" },
 	{ FACTS(ANSWERED, QUEUE, .peer_unanswered = 4, .others_healthy = 2), CCS_FAILURE_PEER, "other peers are fine" },
 	{ FACTS(ANSWERED, QUEUE, .peer_healthy = 2, .cnps = 3), CCS_FAILURE_PATH, "only this path of 3" },

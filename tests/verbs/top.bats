@@ -46,8 +46,8 @@ pages() {
 	tr -d '\r' < typescript | sed '/^Script /d; s/\x1b\[H/\n/g; s/\x1b\[[?0-9;]*[A-Za-z]//g'
 }
 
-# Wait until the pages have a line that matches. What is missing after minutes is printed then, as the
-# harness kills a test that waits for ever.
+# Wait until the pages have a line that matches. After minutes the missing line is printed, and the
+# wait goes on until the harness ends the test.
 appears() {
 	local tries=0 alive=yes
 	until pages | grep -qE -- "$1"; do

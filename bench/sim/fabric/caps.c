@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Caps of tenants, which the flows of a tenant and host share as under ccshimd. READs are their
- * receiver's. The burst is what was handed to NICs above the cap, as its time.
+ * receiver's. The burst is the data above the cap that NICs got, in time of the cap.
  */
 #include <stdlib.h>
 

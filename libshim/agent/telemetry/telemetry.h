@@ -102,7 +102,7 @@ void ccs_ports_switch_record(struct ccs_agent *a, uint32_t ifindex);
 uint64_t ccs_sampler_due(const struct ccs_agent *a);
 void ccs_sampler_run(struct ccs_agent *a);
 
-/* -- which peers and which READing flows receive telemetry of which port -------------- */
+/* -- the peers and READs that receive telemetry of a port -------------- */
 
 void ccs_subscribers_update(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_ends *ends,
 			    const struct ccs_wire_message *message);

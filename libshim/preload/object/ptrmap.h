@@ -57,7 +57,7 @@ static inline void *ccs_ptrmap_get_first(struct ccs_ptrmap *m, const void *key)
 		return NULL;
 	value = atomic_load_explicit(&e->value, memory_order_acquire);
 	if (!value)
-		__builtin_unreachable(); /* no key has none */
+		__builtin_unreachable(); /* put() stores no NULL */
 	return value;
 }
 

@@ -155,7 +155,7 @@ static __attribute__((noinline)) void collect(struct qp *qp, struct ccs_failure 
 		f->qp[0].moments = ccs_stats_read_history(&l, history, 0, f->qp[0].history);
 	if (qp->flow.user.base_rtt || qp->flow.learned.base_samples >= BASE_SAMPLES)
 		f->facts.base_rtt_us = (double)f->qp[0].q.base_rtt_ns / 1e3;
-	/* The base RTT may be learned anew on a path that is congested for long. */
+	/* On a path that is congested for long, the flow may have replaced its base RTT by a longer one. */
 	if (f->facts.base_rtt_us > 0 && qp->stats && (double)qp->stats->rtt.min_ns < 1e3 * f->facts.base_rtt_us)
 		f->facts.base_rtt_us = (double)qp->stats->rtt.min_ns / 1e3;
 	ccs_failure_own_facts(f, now_ns);
