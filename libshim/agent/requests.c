@@ -32,10 +32,9 @@ static bool answer_hello(struct ccs_agent *a, const struct ccs_client *c, int er
 {
 	if (error || !c->caps)
 		return send_result(c, error, 0);
-	if (ccs_agent_send_caps(c, CCS_IPC_RESULT))
-		return true;
-	if (errno != ETOOMANYREFS)
-		return false;
+	error = ccs_agent_send_caps(c, CCS_IPC_RESULT);
+	if (error != ETOOMANYREFS)
+		return !error;
 	ccs_agent_warn(a, CCS_AGENT_WARN_REGION, "cannot pass on the cap of tenant %s, as processes leave too many "
 		       "answers unread: flows have the cap each", c->caps->name);
 	return send_result(c, 0, 0);

@@ -7,6 +7,7 @@
 
 #include "agent/telemetry/caps.h"
 #include "agent/telemetry/telemetry.h"
+#include "feedback/agent_conn.h"
 
 /* The index of the tenant of the client's process, or -1. */
 static int tenant_of(const struct ccs_agent *a, const struct ccs_client *c)
@@ -16,22 +17,11 @@ static int tenant_of(const struct ccs_agent *a, const struct ccs_client *c)
 	return found < 0 || ccs_peer_has_ended(c->source.fd) ? -1 : found;
 }
 
-bool ccs_agent_send_caps(const struct ccs_client *c, enum ccs_ipc_type type)
+int ccs_agent_send_caps(const struct ccs_client *c, enum ccs_ipc_type type)
 {
-	struct ccs_ipc_result r = { .type = type, .version = CCS_IPC_VERSION };
-	union {
-		struct cmsghdr head;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = { .head = { .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS,
-				.cmsg_len = CMSG_LEN(sizeof(int)) } };
-	struct iovec iov = { .iov_base = &r, .iov_len = sizeof(r) };
-	const struct msghdr m = {
-		.msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = control.bytes, .msg_controllen = sizeof(control.bytes),
-	};
+	const struct ccs_ipc_result r = { .type = type, .version = CCS_IPC_VERSION };
 
-	memcpy(CMSG_DATA(&control.head), &c->caps->fd, sizeof(c->caps->fd));
-	return sendmsg(c->source.fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)sizeof(r);
+	return ccs_ipc_send(c->source.fd, &r, sizeof(r), c->caps->fd);
 }
 
 void ccs_agent_tenants_find(struct ccs_agent *a, struct ccs_client *c)
@@ -41,7 +31,7 @@ void ccs_agent_tenants_find(struct ccs_agent *a, struct ccs_client *c)
 	ccs_demand_forget(c);
 	c->tenant = found >= 0 && (unsigned)found < a->flows.tenants ? 1 + (uint32_t)found : 0;
 	/* The answer to the HELLO has the first page. A client that reads no answers connects again. */
-	if (ccs_caps_attach(a, c) && c->hello_done && c->caps && !ccs_agent_send_caps(c, CCS_IPC_CAPS))
+	if (ccs_caps_attach(a, c) && c->hello_done && c->caps && ccs_agent_send_caps(c, CCS_IPC_CAPS))
 		shutdown(c->source.fd, SHUT_RDWR);
 	ccs_caps_renew_client(a, c);
 }

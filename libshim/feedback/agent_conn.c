@@ -9,39 +9,27 @@
 
 #include "base/os.h"
 
-static int send_message(int fd, struct msghdr *msg)
+int ccs_ipc_send(int fd, const void *message, size_t len, int passed)
 {
-	return TEMP_FAILURE_RETRY(sendmsg(fd, msg, MSG_DONTWAIT | MSG_NOSIGNAL)) < 0 ? errno : 0;
-}
-
-static int send_struct(int fd, void *message, size_t len)
-{
-	struct iovec iov = { .iov_base = message, .iov_len = len };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
-
-	return send_message(fd, &msg);
-}
-
-static int send_hello(int fd, int shm_fd)
-{
-	struct ccs_ipc_hello m = { .type = CCS_IPC_HELLO, .version = CCS_IPC_VERSION };
 	union {
 		struct cmsghdr head;
 		char bytes[CMSG_SPACE(sizeof(int))];
 	} control = { .head = { .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS,
 				.cmsg_len = CMSG_LEN(sizeof(int)) } };
-	struct iovec iov = { .iov_base = &m, .iov_len = sizeof(m) };
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = control.bytes, .msg_controllen = sizeof(control.bytes),
-	};
+	struct iovec iov = { .iov_base = (void *)(uintptr_t)message, .iov_len = len };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
 
-	memcpy(CMSG_DATA(&control.head), &shm_fd, sizeof(shm_fd));
-	return send_message(fd, &msg);
+	if (passed >= 0) {
+		memcpy(CMSG_DATA(&control.head), &passed, sizeof(passed));
+		m.msg_control = control.bytes;
+		m.msg_controllen = sizeof(control.bytes);
+	}
+	return TEMP_FAILURE_RETRY(sendmsg(fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL)) < 0 ? errno : 0;
 }
 
 int ccs_agent_conn_open(const char *path, int shm_fd)
 {
+	const struct ccs_ipc_hello hello = { .type = CCS_IPC_HELLO, .version = CCS_IPC_VERSION };
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	int error = fd < 0 ? errno : 0;
@@ -50,7 +38,7 @@ int ccs_agent_conn_open(const char *path, int shm_fd)
 	if (!error && connect(fd, (const struct sockaddr *)&address, sizeof(address)))
 		error = errno;
 	if (!error)
-		error = send_hello(fd, shm_fd);
+		error = ccs_ipc_send(fd, &hello, sizeof(hello), shm_fd);
 	if (!error)
 		return fd;
 	ccs_close(fd);
@@ -68,14 +56,14 @@ int ccs_agent_conn_add(int fd, uint32_t slot, const struct ccs_feedback_flow *fl
 	snprintf(m.device, sizeof(m.device), "%.63s", flow->device);
 	memcpy(m.local_gid, flow->local_gid, sizeof(m.local_gid));
 	memcpy(m.peer_gid, flow->peer_gid, sizeof(m.peer_gid));
-	return send_struct(fd, &m, sizeof(m));
+	return ccs_ipc_send(fd, &m, sizeof(m), -1);
 }
 
 int ccs_agent_conn_remove(int fd, uint32_t slot)
 {
 	struct ccs_ipc_remove m = { .type = CCS_IPC_REMOVE, .slot = slot };
 
-	return send_struct(fd, &m, sizeof(m));
+	return ccs_ipc_send(fd, &m, sizeof(m), -1);
 }
 
 int ccs_agent_conn_reply(int fd, struct ccs_ipc_result *result, int *passed)

@@ -6,6 +6,9 @@
 #include "feedback/registrations.h"
 #include "feedback/ipc.h"
 
+/* Send a message with a descriptor, or without one (-1). 0 or an errno. */
+int ccs_ipc_send(int fd, const void *message, size_t len, int passed);
+
 /* Connects, and sends the HELLO with the region's descriptor. A descriptor, or -1 and errno. */
 int ccs_agent_conn_open(const char *path, int shm_fd);
 
