@@ -62,7 +62,10 @@ static double factor(const struct ccs_advice_port *port)
 	return port->units > 0 && port->flows ? port->units / port->flows : 1;
 }
 
-/* A change of the unit changes no flow's rate. The capacity is the rate of a port that is not full. */
+/*
+ * Advance the integral of the rate, and take the port's unit. A change of the unit changes no flow's rate.
+ * The capacity is the rate of a port that is not full.
+ */
 static void advance(struct ccs_advice *a, const struct ccs_advice_port *port)
 {
 	const double old = a->unit > 0 ? a->unit : 1, new = port->unit > 0 ? port->unit : 1;
