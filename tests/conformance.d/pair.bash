@@ -201,9 +201,16 @@ same() {
   reason="says something else: ${reason//$'\n'/ }"
 }
 
-# pair CASE…: run both; $reason says why it failed, if it did.
+# came_early CASE…: with -R, perftest's server listens anew after its first connection, and the
+# client's second may come before that. Then the client is rejected, and crashes.
+came_early() {
+  [[ " $* " == *' -R '* ]] && ((status[1])) && grep -q RDMA_CM_EVENT_REJECTED client.err
+}
+
+# pair CASE…: run both; $status has both's, and $reason says why it failed, if it did.
 pair() {
-  local server client pids=() status=() patience=$((SECONDS + limit / 4))
+  local server client pids=() patience=$((SECONDS + limit / 4))
+  status=()
   endpoints "$@"
   side server "${server[@]}" &
   pids[0]=$!
