@@ -114,6 +114,7 @@ ccs_core_sources = \
 	libshim/flow/control_state.c \
 	libshim/flow/control_state.h \
 	libshim/flow/flow.h \
+	libshim/flow/hand_over.c \
 	libshim/flow/limits.c \
 	libshim/flow/segment.c \
 	libshim/flow/limits.h \

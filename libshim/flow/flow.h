@@ -205,7 +205,7 @@ struct ccs_flow {
 		uint32_t uncharged;      /* bytes of earlier budgets that pacing has not charged */
 		uint16_t granted;        /* budget.bytes when it was granted */
 		struct ccs_flow_cap *cap; /* NULL: its tenant never had a cap, or class background */
-	} gate;                          /* of send_queue.c */
+	} gate;                          /* of hand_over.c */
 
 	struct {
 		uint64_t origin_ns;      /* origin of the algorithm's time */

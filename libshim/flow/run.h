@@ -4,7 +4,7 @@
 /*
  * The fast path of a flow. A budget of WRs and bytes may leave without reading the clock: as many
  * as the window and pacing permit before the next timed WR. It is granted when a WR needs it, and
- * feedback revokes it (send_queue.c). Within the budget, consecutive WRs of one kind form a run:
+ * feedback revokes it (hand_over.c). Within the budget, consecutive WRs of one kind form a run:
  * each leaves as one segment, and one call accounts for the run. A lone WR is a run of one. WRs
  * that may not be deferred, that must be timed, or that do not fit go through ccs_flow_accept() and
  * ccs_flow_hand_over().
