@@ -121,7 +121,8 @@ bool switch_init(struct sim *s, char *err, size_t len)
 		init_accounts(s, p, cells_of(s, b->guarantee));
 		if (!take_from_pool(s, p)) {
 			snprintf(err, len, "the ports of node %u have guarantees and headroom of "
-				 "more than its buffer of %.0f bytes", s->port[p].peer, b->bytes);
+				 "more than its buffer of %.0f bytes: use a larger --buffer, or a smaller "
+				 "--headroom or --guarantee", s->port[p].peer, b->bytes);
 			return false;
 		}
 	}
