@@ -299,6 +299,8 @@ static void collectives(void)
 		add_collective(*kind, 8, 100e9, 1 << 20, 5, "100ms");
 		add_collective(*kind, 8, 100e9, 25 << 20, 4, "10ms");
 	}
+	EACH(double, rate, 200e9, 400e9)
+		add_collective(COLLECTIVE_HALVING, 8, *rate, 25 << 20, 4, "10ms");
 	add_collective(COLLECTIVE_HALVING, 128, 100e9, 1 << 20, 3, "1ms");
 }
 

@@ -68,7 +68,7 @@ struct copa {
 	double batch_share;          /* average of (batch - 1) / (batch + batch_left) */
 	double held_us;              /* batching delay */
 	double judged_us;            /* time of the last judge_distance() */
-	double effect_us;            /* time at which the last decision has taken effect */
+	double decided_us;           /* last decision, whose effect only later segments show */
 	double resumed_us;           /* end of the last pause */
 	double lost_us;              /* last loss; 0: no loss within FORGET_US */
 	double bound;                /* upper limit of the rate, bit/s of payload; 0: no advice */
@@ -224,9 +224,9 @@ static void on_timer(struct ccs_cc *cc, double now_us)
 	}
 	c->paused = !c->paused;
 	set_outputs(cc, c);
-	c->effect_us = now_us + c->srtt_us;
+	c->decided_us = now_us;
 	if (c->paused) {
-		cc->out.timer_us = c->effect_us;
+		cc->out.timer_us = now_us + c->srtt_us;
 		return;
 	}
 	c->resumed_us = now_us;
@@ -372,7 +372,7 @@ static bool judge_distance(struct ccs_cc *cc, struct copa *c, double target, dou
 	c->velocity = target > 2 * c->cwnd ? ccs_min(2 * c->velocity, max_cwnd(cc, c) / GAIN) : 0.5;
 	if (c->cwnd <= 2 * target)
 		return false;
-	c->effect_us = now_us + c->srtt_us;
+	c->decided_us = now_us;
 	set_cwnd(cc, c, ccs_min(c->cwnd, c->cwnd * base_us(cc, c) / (c->standing_us - c->held_us) +
 					 queue_share(cc, c)));
 	return true;
@@ -446,11 +446,12 @@ static void take_advice(struct ccs_cc *cc, struct copa *c, const struct ccs_cc_a
 static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 {
 	struct copa *c = state(cc);
+	const double rtt = ack->rtt_us + ack->nic_wait_us;
 	double target;
 
 	measure_port(cc, c, ack);
 	take_advice(cc, c, ack);
-	if (!(ack->rtt_us > 0 && ack->rtt_us + ack->nic_wait_us < INFINITY))
+	if (!(ack->rtt_us > 0 && rtt < INFINITY))
 		return;
 	set_spread(cc, c, ack->rtt_us);
 	if (ack->now_us - ack->rtt_us < c->lost_us) /* contains a retransmission */
@@ -464,7 +465,7 @@ static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 		return;
 	}
 	c->startup = false;
-	if (c->paused || ack->now_us < c->effect_us)
+	if (c->paused || ack->now_us - rtt < c->decided_us)
 		return;
 	if (!judge_distance(cc, c, target, ack->now_us))
 		step(cc, c, ack, target);
@@ -480,9 +481,9 @@ static void on_loss(struct ccs_cc *cc, double now_us)
 	struct copa *c = state(cc);
 
 	c->lost_us = now_us;
-	if (now_us < c->effect_us)
+	if (now_us < c->decided_us + c->srtt_us)
 		return;
-	c->effect_us = now_us + c->srtt_us;
+	c->decided_us = now_us;
 	c->startup = false;
 	c->velocity = ccs_min(c->velocity, 1);
 	set_cwnd(cc, c, ccs_min(c->cwnd, ccs_max(c->cwnd / 2, 1)));

@@ -33,12 +33,13 @@ static inline struct head head_of(const struct ccs_flow *f)
 
 /*
  * The first segment of a flow that RTTs control measures the path, and so does one that the
- * algorithm asks for. No segment follows it at once.
+ * algorithm asks for, if it waits: the path of a flow that was idle is empty, and its next message
+ * would only be late. No segment follows at once.
  */
 static bool measures_path(const struct ccs_flow *f)
 {
-	return ((!f->sent && (f->cc.ops->needs & CCS_NEEDS_RTT)) || f->cc.out.small_next) &&
-	       !f->user.base_rtt;
+	return ((!f->sent && (f->cc.ops->needs & CCS_NEEDS_RTT)) ||
+		(f->cc.out.small_next && f->gated_since_ns)) && !f->user.base_rtt;
 }
 
 /*

@@ -219,6 +219,35 @@ static void waiting_in_the_local_nic_counts_as_queueing(void **state)
 }
 
 /* Acknowledge `segments` a hundred times, at once or spaced, with `left` left in flight. */
+/* Acknowledge a segment that was handed over at that time, and waited in the NIC. */
+static double window_after(struct ccs_cc *cc, double sent_us, double now_us)
+{
+	const struct ccs_cc_ack a = { .now_us = now_us, .rtt_us = BASE, .nic_wait_us = now_us - sent_us - BASE,
+		.bytes = SEGMENT, .inflight = cc->out.window };
+
+	cc->ops->on_ack(cc, &a);
+	return observed(cc, "cwnd_segments").value;
+}
+
+/* A window that is posted after a pause waits in the NIC. All of it was sent before the window fell. */
+static void segments_sent_before_the_window_fell_do_not_reduce_it_again(void **state)
+{
+	struct ccs_cc cc;
+	double now, before, fallen;
+
+	start(&cc, "copa:drain=0", &test_path);
+	now = stream(&cc, 0, 20e3, BASE);
+	fallen = observed(&cc, "cwnd_segments").value;
+	do {
+		before = fallen;
+		now += LINE_US;
+		fallen = window_after(&cc, now - 200, now);
+	} while (fallen > .8 * before);
+	for (unsigned n = 1; n < 10; n++)
+		assert_float_equal(window_after(&cc, now - 1, now + 300 * n), fallen, 1e-9);
+	assert_true(window_after(&cc, now + 1, now + 3000) < fallen);
+}
+
 static void ack_batches(struct ccs_cc *cc, unsigned segments, unsigned left, double spacing_us)
 {
 	for (unsigned i = 0; i < 100; i++) {
@@ -411,6 +440,7 @@ int main(void)
 		cmocka_unit_test(jitter_has_a_bound),
 		cmocka_unit_test(only_a_segment_sent_right_after_a_drain_shows_jitter),
 		cmocka_unit_test(waiting_in_the_local_nic_counts_as_queueing),
+		cmocka_unit_test(segments_sent_before_the_window_fell_do_not_reduce_it_again),
 		cmocka_unit_test(delay_of_acks_that_arrive_at_once_is_not_queueing),
 		cmocka_unit_test(acks_that_arrive_closer_than_data_leave_were_held_back),
 		cmocka_unit_test(queueing_depends_on_the_share_of_the_window_that_arrives_at_once),

@@ -107,9 +107,36 @@ static void the_first_segment_measures_the_path(void **state)
 	assert_int_equal(seg->len, 4096);
 	f.cc.out.small_next = true;
 	complete_up_to(&f, n, 1021000 + 4096 + 20000);
+	ccs_flow_wait(&f, 1046000);
 	seg = flow_next(&f, 1050000, &n);
 	assert_non_null(seg);
-	assert_true(seg->len == 256 && !f.cc.out.small_next);
+	assert_int_equal(seg->len, 256);
+	assert_false(f.cc.out.small_next);
+	ccs_flow_destroy(&f);
+}
+
+/* The algorithm asked while no WR waited, as after a drain in a pause of the application. */
+static void the_first_segment_after_a_pause_is_not_small(void **state)
+{
+	struct ccs_flow_config conf = flow_config(4096);
+	const struct ccs_seg *seg;
+	struct ccs_flow f;
+	uint64_t n;
+
+	spy_rate = INFINITY;
+	spy_window = 0;
+	conf.base_rtt_us = 0;
+	open_flow(&f, &conf, 16, 144, 0);
+	ccs_flow_accept(&f, 256, CCS_WR_SIGNALED | CCS_WR_SPLIT);
+	assert_non_null(flow_next(&f, 1000000, &n));
+	complete_up_to(&f, n, 1021000);
+	ccs_flow_wait(&f, 1021000);
+	f.cc.out.small_next = true;
+	ccs_flow_accept(&f, 65536, CCS_WR_SIGNALED | CCS_WR_SPLIT);
+	seg = flow_next(&f, 2000000, &n);
+	assert_non_null(seg);
+	assert_int_equal(seg->len, 4096);
+	assert_false(f.cc.out.small_next);
 	ccs_flow_destroy(&f);
 }
 
@@ -529,6 +556,7 @@ int main(void)
 		cmocka_unit_test(rtt_leaves_out_predecessors),
 		cmocka_unit_test(an_unsplit_message_departs_at_line_rate),
 		cmocka_unit_test(the_first_segment_measures_the_path),
+		cmocka_unit_test(the_first_segment_after_a_pause_is_not_small),
 		cmocka_unit_test(rtt_is_positive),
 		cmocka_unit_test(completions_of_one_poll_are_one_sample),
 		cmocka_unit_test(rtt_of_a_rarely_polling_application_is_the_early_end),
