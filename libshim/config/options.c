@@ -53,9 +53,7 @@ static int check_stats_dir(const char *text, char *err, size_t errlen)
 	.size = sizeof(((struct ccs_options *)0)->member)
 #define QP_AT(member) AT(member), .per_qp = true
 
-#define ESCAPES \
-	"%h, %j, %t, %r and %p are replaced by the host, the job, the task, the rank and the " \
-	"process ID."
+#define ESCAPES "Its name may have escapes such as %h, see FILE NAMES in ccshim.conf(5)."
 
 const struct ccs_opt ccs_opt_table[] = {
 	{ .name = "mode", .type = CCS_OPT_ENUM, .def = "enforce", .choices = ccs_mode_names, QP_AT(mode),
