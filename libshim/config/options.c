@@ -89,17 +89,14 @@ const struct ccs_opt ccs_opt_table[] = {
 		 "be sampled and pacing applied within a request. Default: the amount of "
 		 "data the port transmits in 8 us, 4 to 64 KB; more on systems where "
 		 "reading the clock is slow. A queue pair that is slower uses what it sends "
-		 "in that time, but at least 16 KB, unless its algorithm needs RTTs alone. "
-		 "For ten seconds after packets were lost, what the queue pair sends in that "
-		 "time at its own rate, but at least 4 KB." },
+		 "in that time, but at least 16 KB, unless its algorithm needs RTTs alone." },
 	{ .name = "max_inflight", .type = CCS_OPT_BYTES, .def = "auto", .min = 256, .max = INFINITY,
 	  QP_AT(max_inflight),
 	  .doc = "Maximum bytes in flight per queue pair. Default: one bandwidth-delay "
 		 "product (base RTT plus rtt_jitter) and three segments; no limit for "
 		 "algorithms that compute their window from RTTs. Set a megabyte or more "
 		 "if the host is delayed for longer than that, as with software RDMA on "
-		 "few cores, so that the device does not run idle; each sender may then "
-		 "fill a switch's queue by as much before it notices a delay." },
+		 "few cores." },
 	{ .name = "split", .type = CCS_OPT_BOOL, .def = "y", QP_AT(split),
 	  .doc = "Whether WRITE and READ requests are split into segments. With n, each "
 		 "request is paced and timed as a whole." },
