@@ -64,6 +64,7 @@ struct world {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
 	struct ibv_mr *mr;
+	struct ibv_mw *mw;
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *cq[ENDS];
 	struct ibv_cq_ex *cqx[ENDS];     /* NULL: ordinary CQs */
@@ -141,6 +142,8 @@ struct list {
 
 void list_random(struct end *e, struct list *l, unsigned n, uint64_t seed);
 void list_plain(struct end *e, struct list *l, unsigned n, unsigned flags);
+/* It has no scatter list and sends nothing. */
+bool wr_is_local(const struct ibv_send_wr *wr);
 /*
  * Post the list through either interface; returns the code, and in *bad the index of the first
  * refused WR.
