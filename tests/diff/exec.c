@@ -492,6 +492,17 @@ static void op_query(struct end *e)
 	append(&e->calls, "~send_cq %d\n", e->qp->send_cq == e->scq);
 }
 
+/* Never smaller than what the application may have outstanding. */
+static void op_resize(const struct step *s)
+{
+	struct ibv_cq *cq = w.cq[s->end % w.cqs];
+	const int cqe = w.cqe + s->n;
+
+	trace_step("CQ %u gets %d entries", s->end % w.cqs, cqe);
+	append(&w.end[0].calls, "resize: %d\n", CALL(ibv_resize_cq(cq, cqe)));
+	append(&w.end[0].calls, "%d entries\n", cq->cqe);
+}
+
 /* A window over the remote half is bound, used by the peer, and unbound. */
 static void op_window(struct end *e, const struct step *s)
 {
@@ -649,7 +660,10 @@ static void run_step(const struct step *s)
 		op_fault(e, s);
 		break;
 	case 24:
-		op_query(e);
+		if (s->how & 4)
+			op_resize(s);
+		else
+			op_query(e);
 		break;
 	case 25:
 		trace_step("a message will find no receive, %u times", 1 + s->n % 3);

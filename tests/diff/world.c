@@ -638,7 +638,7 @@ static void end_open(unsigned i, unsigned layout, uint32_t depth)
  */
 void world_open(const uint8_t *head)
 {
-	static const uint32_t depths[] = { 24, 3, 12, 24 };
+	static const uint32_t depths[] = { 24, 3, 12, 40 };
 	static const double latency[] = { 0, 0, 0, 5 }, rate[] = { 0, 0, 0, 1e10 };
 	const unsigned layout = head[0] % 4, link = head[5] % 4;
 	const uint32_t depth = depths[head[3] % 4];
@@ -660,7 +660,8 @@ void world_open(const uint8_t *head)
 		fcntl(w.channel->fd, F_SETFL, O_NONBLOCK);
 	for (unsigned i = 0; i < w.cqs; i++) {
 		w.unacked[i] = w.arms[i] = w.events[i] = 0;
-		cq_create(i, (int)(ENDS * (depth + RECEIVES)) + extra, head[2] & 2);
+		w.cqe = (int)(ENDS * (depth + RECEIVES)) + extra;
+		cq_create(i, w.cqe, head[2] & 2);
 	}
 	for (unsigned i = 0; i < ENDS; i++)
 		end_open(i, layout, depth);

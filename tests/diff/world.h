@@ -25,7 +25,7 @@
 
 enum {
 	ENDS = 4, AREA = 16384, INLINE = 64, SLOT = 512, SLOTS = 64, RECEIVES = 32,
-	SGES = 4, MOST = 64, KNOWN = 256, LONGEST = 24
+	SGES = 4, MOST = 80, KNOWN = 256, LONGEST = 24
 };
 
 struct text {
@@ -68,6 +68,7 @@ struct world {
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *cq[ENDS];
 	struct ibv_cq_ex *cqx[ENDS];     /* NULL: ordinary CQs */
+	int cqe;                         /* entries of a new CQ */
 	unsigned cqs, unacked[ENDS], arms[ENDS], events[ENDS]; /* arms, events: so far */
 	unsigned early;                  /* SENDs that completed before their receive */
 	struct end end[ENDS];
