@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <link.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -120,6 +121,7 @@ static void *find_in(const struct dl_phdr_info *info, const char *name, const ch
 struct search {
 	const char *library, *name, *version;
 	bool passed;                     /* this object */
+	unsigned seen;                   /* number of objects */
 	void *found;
 };
 
@@ -130,10 +132,35 @@ static bool is_library(const struct search *s, const char *path)
 	return strncmp(slash ? slash + 1 : path, s->library, strlen(s->library)) == 0;
 }
 
-/* Ends the walk at the first definition after this object. */
+static atomic_uint at_start; /* objects that were loaded with the program; 0: not counted */
+
+static int count(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	(void)info, (void)size;
+	++*(unsigned *)arg;
+	return 0;
+}
+
+/* The constructor of another object may need a function before. */
+static void __attribute__((constructor)) count_objects(void)
+{
+	unsigned objects = 0;
+
+	if (atomic_load(&at_start))
+		return;
+	dl_iterate_phdr(count, &objects);
+	atomic_store(&at_start, objects);
+}
+
+/*
+ * Ends the walk at the first definition after this object. A module that was opened later may have
+ * one for itself only, as a static copy of libibverbs, so it counts only if there is no other.
+ */
 static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct search *s = arg;
+	const bool library = is_library(s, info->dlpi_name), loaded_at_start = s->seen++ < at_start;
+	const bool next = s->passed && (loaded_at_start || library);
 	void *found;
 
 	(void)size;
@@ -141,17 +168,18 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 		s->passed = true;
 		return 0;
 	}
-	if (!s->passed && s->found && !is_library(s, info->dlpi_name))
+	if (!next && s->found && !library)
 		return 0;
 	found = find_in(info, s->name, s->version);
 	s->found = found ? found : s->found;
-	return found && s->passed;
+	return found && next;
 }
 
 void *ccs_loaded_find(const char *library, const char *name, const char *version)
 {
 	struct search s = { .library = library, .name = name, .version = version };
 
+	count_objects();
 	dl_iterate_phdr(visit, &s);
 	return s.found;
 }

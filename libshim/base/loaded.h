@@ -7,9 +7,9 @@
  */
 
 /*
- * The next definition after this object in the order of loading; otherwise a definition before it,
- * preferably in the library (a prefix of its file name). NULL: no other object has it. version: NULL
- * for the default version.
+ * The next definition after this object in the order of loading, in an object that was loaded with the
+ * program or in the library (a prefix of its file name). Otherwise one in any object, before this one
+ * preferably in the library. NULL: no other object has it. version: NULL for the default version.
  */
 void *ccs_loaded_find(const char *library, const char *name, const char *version);
 

@@ -25,6 +25,7 @@
 #include "config/filename.h"
 #include "config/job.h"
 #include "observe/log.h"
+#include "observe/write_guard.h"
 
 enum {
 	RING = 8192,             /* events */
@@ -345,12 +346,15 @@ static int create_file_and_ring(const char *file)
 
 void ccs_trace_setup(const char *file, double max_bytes, const char *head)
 {
+	struct ccs_write_guard guard;
 	int error;
 
 	trace.bytes_left = max_bytes;
 	trace.pid = getpid();
 	snprintf(trace.about, sizeof(trace.about), "%s", head);
+	ccs_write_guard_begin(&guard);
 	error = create_file_and_ring(file);
+	ccs_write_guard_end(&guard);
 	if (!error) {
 		atomic_store(&trace.on, true);
 		error = ccs_thread_create(&trace.thread, trace_thread, NULL);

@@ -130,7 +130,8 @@ static void op_fail(struct end *e, const struct step *s)
 	if (e->paused || is_down(e))
 		return;
 	list_random(e, &l, n, s->seed);
-	if (l.wr[k].opcode == IBV_WR_SEND || l.wr[k].opcode == IBV_WR_SEND_WITH_IMM) {
+	if (wr_is_local(&l.wr[k]) || l.wr[k].opcode == IBV_WR_SEND ||
+	    l.wr[k].opcode == IBV_WR_SEND_WITH_IMM || l.wr[k].opcode == IBV_WR_SEND_WITH_INV) {
 		l.wr[k].opcode = IBV_WR_RDMA_WRITE;
 		l.wr[k].wr.rdma.remote_addr = (uintptr_t)e->peer->remote;
 		l.wr[k].wr.rdma.rkey = w.mr->rkey;
@@ -144,8 +145,10 @@ static void op_fail(struct end *e, const struct step *s)
 	} else {
 		l.wr[k].wr.rdma.rkey = key;
 	}
+	if (fake_profile()->takes_any_opcode && s->how & 32)
+		l.wr[k].opcode = IBV_WR_ATOMIC_WRITE;
 	trace_step("%c's WR %u will fail with %u", 'A' + (int)e->place, e->posted + k, key & 0xff);
-	list_submit(e, &l, s->how & 1);
+	list_submit(e, &l, s->how & 1 && l.wr[k].opcode != IBV_WR_ATOMIC_WRITE);
 	e->doomed = e->posted;
 }
 
@@ -157,11 +160,28 @@ static void op_refused(struct end *e, const struct step *s)
 	if (e->depth < 4)
 		return;
 	list_plain(e, &l, 3, s->n & 1 ? IBV_SEND_SIGNALED : 0);
-	switch (e->tight ? 0 : s->how % 3) {
+	if (s->n & 2)
+		list_random(e, &l, 3, s->seed);
+	l.wr[1].opcode = IBV_WR_RDMA_WRITE;
+	l.wr[1].num_sge = 1;
+	l.wr[1].sg_list = l.sge[1];
+	l.sge[1][0].length = 8;
+	switch (e->tight ? 0 : s->how % 5) {
+	case 3:
+		l.wr[1].opcode = IBV_WR_BIND_MW;
+		l.wr[1].bind_mw.mw = w.mw;
+		l.wr[1].num_sge = fake_profile()->binds_without_sge ? 1 : SGES + 1;
+		break;
+	case 4:
+		l.wr[1].opcode = IBV_WR_LOCAL_INV;
+		l.wr[1].num_sge = SGES + 1;
+		break;
 	case 0:
 		l.wr[1].num_sge = SGES + 1;
 		break;
 	case 1:
+		if (fake_profile()->takes_any_opcode)
+			return;
 		l.wr[1].opcode = IBV_WR_TSO;
 		break;
 	default:
@@ -472,6 +492,17 @@ static void op_query(struct end *e)
 	append(&e->calls, "~send_cq %d\n", e->qp->send_cq == e->scq);
 }
 
+/* Never smaller than what the application may have outstanding. */
+static void op_resize(const struct step *s)
+{
+	struct ibv_cq *cq = w.cq[s->end % w.cqs];
+	const int cqe = w.cqe + s->n;
+
+	trace_step("CQ %u gets %d entries", s->end % w.cqs, cqe);
+	append(&w.end[0].calls, "resize: %d\n", CALL(ibv_resize_cq(cq, cqe)));
+	append(&w.end[0].calls, "%d entries\n", cq->cqe);
+}
+
 /* A window over the remote half is bound, used by the peer, and unbound. */
 static void op_window(struct end *e, const struct step *s)
 {
@@ -629,7 +660,10 @@ static void run_step(const struct step *s)
 		op_fault(e, s);
 		break;
 	case 24:
-		op_query(e);
+		if (s->how & 4)
+			op_resize(s);
+		else
+			op_query(e);
 		break;
 	case 25:
 		trace_step("a message will find no receive, %u times", 1 + s->n % 3);

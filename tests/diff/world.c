@@ -549,6 +549,8 @@ void end_create(struct end *e)
 		.qp_type = IBV_QPT_RC, .sq_sig_all = w.sig_all, .pd = w.pd,
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
 		.send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
+				  IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_BIND_MW |
+				  IBV_QP_EX_WITH_SEND_WITH_INV |
 				  IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM |
 				  IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
 				  IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD,
@@ -599,6 +601,7 @@ static void device_open(bool channel)
 		abort();
 	ibv_free_device_list(list);
 	w.channel = channel ? ibv_create_comp_channel(w.ctx) : NULL;
+	w.mw = ibv_alloc_mw(w.pd, IBV_MW_TYPE_2);
 	w.mr = ibv_reg_mr(w.pd, memory, sizeof(memory), IBV_ACCESS_LOCAL_WRITE |
 			  IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
 			  IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND);
@@ -635,7 +638,7 @@ static void end_open(unsigned i, unsigned layout, uint32_t depth)
  */
 void world_open(const uint8_t *head)
 {
-	static const uint32_t depths[] = { 24, 3, 12, 24 };
+	static const uint32_t depths[] = { 24, 3, 12, 40 };
 	static const double latency[] = { 0, 0, 0, 5 }, rate[] = { 0, 0, 0, 1e10 };
 	const unsigned layout = head[0] % 4, link = head[5] % 4;
 	const uint32_t depth = depths[head[3] % 4];
@@ -657,7 +660,8 @@ void world_open(const uint8_t *head)
 		fcntl(w.channel->fd, F_SETFL, O_NONBLOCK);
 	for (unsigned i = 0; i < w.cqs; i++) {
 		w.unacked[i] = w.arms[i] = w.events[i] = 0;
-		cq_create(i, (int)(ENDS * (depth + RECEIVES)) + extra, head[2] & 2);
+		w.cqe = (int)(ENDS * (depth + RECEIVES)) + extra;
+		cq_create(i, w.cqe, head[2] & 2);
 	}
 	for (unsigned i = 0; i < ENDS; i++)
 		end_open(i, layout, depth);
@@ -696,6 +700,7 @@ void world_close(void)
 			violation(NULL, "CQ %u cannot be destroyed", i);
 	if (w.channel && ibv_destroy_comp_channel(w.channel))
 		violation(NULL, "the channel cannot be destroyed");
+	ibv_dealloc_mw(w.mw);
 	ibv_dereg_mr(w.mr);
 	ibv_dealloc_pd(w.pd);
 	if (CALL(ibv_close_device(w.ctx)))

@@ -25,7 +25,7 @@
 
 enum {
 	ENDS = 4, AREA = 16384, INLINE = 64, SLOT = 512, SLOTS = 64, RECEIVES = 32,
-	SGES = 4, MOST = 64, KNOWN = 256, LONGEST = 24
+	SGES = 4, MOST = 80, KNOWN = 256, LONGEST = 24
 };
 
 struct text {
@@ -64,9 +64,11 @@ struct world {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
 	struct ibv_mr *mr;
+	struct ibv_mw *mw;
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *cq[ENDS];
 	struct ibv_cq_ex *cqx[ENDS];     /* NULL: ordinary CQs */
+	int cqe;                         /* entries of a new CQ */
 	unsigned cqs, unacked[ENDS], arms[ENDS], events[ENDS]; /* arms, events: so far */
 	unsigned early;                  /* SENDs that completed before their receive */
 	struct end end[ENDS];
@@ -141,6 +143,8 @@ struct list {
 
 void list_random(struct end *e, struct list *l, unsigned n, uint64_t seed);
 void list_plain(struct end *e, struct list *l, unsigned n, unsigned flags);
+/* It has no scatter list and sends nothing. */
+bool wr_is_local(const struct ibv_send_wr *wr);
 /*
  * Post the list through either interface; returns the code, and in *bad the index of the first
  * refused WR.

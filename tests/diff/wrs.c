@@ -23,6 +23,11 @@ static bool is_message(enum ibv_wr_opcode op)
 	return op == IBV_WR_SEND || op == IBV_WR_SEND_WITH_IMM || op == IBV_WR_SEND_WITH_INV;
 }
 
+bool wr_is_local(const struct ibv_send_wr *wr)
+{
+	return wr->opcode == IBV_WR_LOCAL_INV || wr->opcode == IBV_WR_BIND_MW;
+}
+
 static bool takes_receive(enum ibv_wr_opcode op)
 {
 	return is_message(op) || op == IBV_WR_RDMA_WRITE_WITH_IMM;
@@ -50,6 +55,21 @@ static uint32_t length(enum ibv_wr_opcode op, uint64_t *s)
 	return (uint32_t)(next(s) % 4 ? next(s) % 300 : next(s) % (AREA / 2 / SGES));
 }
 
+/* A bind of no bytes, or the invalidation of a key that no window has. */
+static void random_local_wr(struct ibv_send_wr *wr, uint64_t *s)
+{
+	wr->opcode = next(s) % 2 ? IBV_WR_LOCAL_INV : IBV_WR_BIND_MW;
+	wr->send_flags = next(s) % 2 ? IBV_SEND_SIGNALED : IBV_SEND_FENCE;
+	wr->num_sge = 0;
+	if (wr->opcode == IBV_WR_LOCAL_INV) {
+		wr->invalidate_rkey = (uint32_t)next(s) | 1;
+		return;
+	}
+	wr->bind_mw.mw = w.mw;
+	wr->bind_mw.rkey = (uint32_t)next(s);
+	wr->bind_mw.bind_info = (struct ibv_mw_bind_info){ .length = 0 };
+}
+
 /*
  * Memory that inline data is copied from is never written by READs, as the copy is made when
  * the WR is posted. Fields that an opcode does not use are random.
@@ -63,13 +83,18 @@ static void random_wr(struct end *e, struct ibv_send_wr *wr, struct ibv_sge *sge
 	};
 	static const unsigned flags[] = { 0, IBV_SEND_SIGNALED, IBV_SEND_FENCE,
 					  IBV_SEND_SIGNALED | IBV_SEND_SOLICITED };
+	const unsigned rare = (unsigned)(*s * 0xd6e8feb86659fd93 >> 58);
 
 	memset(wr, 0xa5, sizeof(*wr));
-	wr->opcode = ops[next(s) % 10];
+	if (rare < 2) {
+		random_local_wr(wr, s);
+		return;
+	}
+	wr->opcode = rare == 2 ? IBV_WR_SEND_WITH_INV : ops[next(s) % 10];
 	if (is_atomic(wr->opcode) && !w.atomics)
 		wr->opcode = IBV_WR_RDMA_WRITE;
 	wr->send_flags = flags[next(s) % 4];
-	wr->imm_data = (uint32_t)next(s);
+	wr->imm_data = (uint32_t)next(s) | 1; /* no key */
 	aim(e, wr, INLINE + 8 * (next(s) % (AREA / 16 - INLINE / 8)));
 	wr->sg_list = sge;
 	wr->num_sge = is_atomic(wr->opcode) ? 1 : (int)(next(s) % (SGES + 1));
@@ -142,6 +167,15 @@ static void build(struct ibv_qp_ex *ex, const struct ibv_send_wr *wr)
 	case IBV_WR_SEND_WITH_IMM:
 		ibv_wr_send_imm(ex, wr->imm_data);
 		break;
+	case IBV_WR_SEND_WITH_INV:
+		ibv_wr_send_inv(ex, wr->invalidate_rkey);
+		break;
+	case IBV_WR_LOCAL_INV:
+		ibv_wr_local_inv(ex, wr->invalidate_rkey);
+		break;
+	case IBV_WR_BIND_MW:
+		ibv_wr_bind_mw(ex, wr->bind_mw.mw, wr->bind_mw.rkey, &wr->bind_mw.bind_info);
+		break;
 	default:
 		ibv_wr_send(ex);
 		break;
@@ -152,6 +186,8 @@ static void attach(struct ibv_qp_ex *ex, const struct ibv_send_wr *wr)
 {
 	const struct ibv_sge *s = wr->sg_list;
 
+	if (wr_is_local(wr))
+		return;
 	if (wr->send_flags & IBV_SEND_INLINE)
 		ibv_wr_set_inline_data(ex, (void *)(uintptr_t)s->addr, s->length);
 	else if (wr->num_sge == 1)
@@ -207,7 +243,7 @@ static void explain(const struct end *e, const struct list *l, bool builders)
 		const struct ibv_send_wr *wr = &l->wr[i];
 		uint64_t len = 0;
 
-		for (int k = 0; k < wr->num_sge && k <= SGES; k++)
+		for (int k = 0; !wr_is_local(wr) && k < wr->num_sge && k <= SGES; k++)
 			len += wr->sg_list[k].length;
 		trace_step("  %c posts %u: %s, %llu bytes in %d pieces%s%s%s%s%s", 'A' + (int)e->place,
 		     e->posted + i, wr->opcode < 7 ? names[wr->opcode] : "another",

@@ -74,6 +74,8 @@ struct fake_profile {
 	bool sets_wr_complete;           /* modify_qp to RESET and to RTS writes it */
 	bool clears_bad_wr;              /* if no WR is refused; and refuses an empty list */
 	bool checks_atomics;             /* their length and alignment, when they are posted */
+	bool takes_any_opcode;           /* an unknown one completes with an error */
+	bool binds_without_sge;          /* BIND_MW with a scatter list is refused */
 	int not_rts;                     /* error of ibv_post_send before RTS; 0: WRs are queued */
 	bool keeps_early;                /* also with the error: the doorbell fails */
 	int too_large;                   /* too many SGEs, or too much inline data */

@@ -25,7 +25,7 @@ static bool known(enum ibv_qp_type type, enum ibv_wr_opcode op)
 	case IBV_WR_ATOMIC_FETCH_AND_ADD:
 		return fake_reliable(type);
 	default:
-		return false;
+		return fake_profile()->takes_any_opcode && fake_reliable(type);
 	}
 }
 
@@ -65,6 +65,8 @@ int fake_check_send(const struct fake_qp *qp, const struct ibv_send_wr *wr)
 		return EOPNOTSUPP;
 	if ((wr->send_flags & IBV_SEND_INLINE) && length_of(wr) > qp->init.cap.max_inline_data)
 		return p->too_large;
+	if (wr->opcode == IBV_WR_BIND_MW && wr->num_sge && p->binds_without_sge)
+		return EINVAL;
 	return qp->sq_head - qp->sq_tail >= qp->init.cap.max_send_wr ? ENOMEM : 0;
 }
 

@@ -22,7 +22,8 @@ static const struct fake_profile profiles[] = {
 	  .rounds_up = true, .sets_wr_complete = true, .too_large = ENOMEM,
 	  .batch_too_large = ENOMEM, .hides_sent_imm = true },
 	{ .name = "rxe", .vendor = FAKE_RXE_VENDOR, .reuses_silently = true,
-	  .repeats_last_wqe = true, .clears_bad_wr = true, .checks_atomics = true, .not_rts = EINVAL,
+	  .repeats_last_wqe = true, .clears_bad_wr = true, .checks_atomics = true,
+	  .takes_any_opcode = true, .binds_without_sge = true, .not_rts = EINVAL,
 	  .keeps_early = true, .too_large = EINVAL, .batch_too_large = ENOSPC },
 };
 

@@ -183,6 +183,8 @@ struct ibv_qp *fake_create_qp_ex(struct ibv_context *context, struct ibv_qp_init
 	struct ibv_qp *qp;
 
 	(void)context;
+	if (attr->qp_type == IBV_QPT_XRC_RECV)
+		plain.send_cq = plain.recv_cq = NULL; /* without a check, as libibverbs */
 	if (attr->comp_mask == IBV_QP_INIT_ATTR_XRCD && attr->qp_type == IBV_QPT_XRC_RECV)
 		return create_locked(&container(attr->xrcd, struct fake_xrcd, ib)->pd.ib, &plain,
 				     NULL);

@@ -182,6 +182,8 @@ static int perform(struct fake_qp *qp, struct fake_wqe *wqe)
 	default:
 		break;
 	}
+	if (wqe->wr.opcode > IBV_WR_SEND_WITH_INV)
+		return IBV_WC_LOC_QP_OP_ERR;
 	if (wqe->length > MAX_MESSAGE) /* IBTA 11.6.2: a local length error */
 		return IBV_WC_LOC_LEN_ERR;
 	if (!local_ok(wqe))

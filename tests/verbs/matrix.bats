@@ -19,6 +19,7 @@ setup_file() {
 	export dir=$BATS_FILE_TMPDIR
 	build plain gcc
 	build asan gcc -fsanitize=address
+	build asan-own gcc -fsanitize=address -DASAN_DEFAULTS
 	build asan-static gcc -fsanitize=address -static-libasan
 	build lsan gcc -fsanitize=leak
 	build tsan gcc -fsanitize=thread
@@ -112,6 +113,19 @@ settings=() refusal='' by_library='' expected=controlled
 
 @test "a program without any" { program plain; }
 @test "gcc's AddressSanitizer" { program asan; }
+# The program's own function precedes that of the library, so only ccshim run can start it.
+@test "gcc's AddressSanitizer in a program that defines its default options" {
+	local options
+	[ -x "$dir/asan-own" ] || skip "no compiler"
+	export LD_LIBRARY_PATH=$dir CCSHIM_REPORT=$PWD/report
+	for options in '' detect_leaks=0 verify_asan_link_order=1; do
+		rm -f report
+		[ "$(ASAN_OPTIONS=$options outcome preloaded run '' "$dir/asan-own")" = done ]
+		controlled
+	done
+	"$ccshim" run --dry-run "$dir/asan-own" | grep -x "export ASAN_OPTIONS='detect_leaks=0:verify_asan_link_order=0'"
+}
+
 @test "gcc's AddressSanitizer, linked statically" { program asan-static; }
 @test "LeakSanitizer" { program lsan; }
 @test "clang's AddressSanitizer" { program clang-asan; }

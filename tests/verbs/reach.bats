@@ -54,6 +54,14 @@ controlled() {
 	done
 }
 
+@test "a module with a copy of libibverbs for itself is not used for others" {
+	echo 'void *ibv_open_device(void *device) { return 0; }' > "$here/copy.c"
+	gcc -w -shared -fPIC "$here/copy.c" -o "$here/copy.so"
+	preload='' reach beside "$here/copy.so" libibverbs.so.1 stay
+	reach beside "$here/copy.so" libibverbs.so.1 stay
+	controlled
+}
+
 @test "unknown names are not found, and dlerror explains" {
 	for name in libibverbs.so.9 /nowhere/libibverbs.so.1 libibverbs.so.1x; do
 		! reach module local "$name"

@@ -17,6 +17,12 @@ static int nccl(char **words)
 	return reach_traffic(&verbs, words[0] && words[1] ? NULL : handle) ? 1 : 0;
 }
 
+/* MODULE FILE stay: FILE, after that module was opened for itself. */
+static int beside(char **words)
+{
+	return dlopen(words[0], RTLD_NOW | RTLD_LOCAL) ? nccl(words + 1) : 1;
+}
+
 static int flags_of(const char *words)
 {
 	static const struct { const char *word; int flag; } known[] = {
@@ -64,6 +70,8 @@ int main(int argc, char **argv)
 {
 	if (argc > 1 && strcmp(argv[1], "nccl") == 0)
 		return nccl(argv + 2);
+	if (argc > 3 && strcmp(argv[1], "beside") == 0)
+		return beside(argv + 2);
 	if (argc > 3 && strcmp(argv[1], "module") == 0)
 		return module(argv + 2);
 	if (argc > 1 && strcmp(argv[1], "visible") == 0)

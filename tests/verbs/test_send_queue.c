@@ -540,6 +540,46 @@ static void keys_are_invalidated_while_segments_fill_the_devices_queue(void **st
 	}
 }
 
+/* Those that wait for an entry get the code that the device would have returned at once. */
+static void wrs_are_checked_as_by_the_device_while_segments_fill_its_queue(void **state)
+{
+	const struct fake_profile *p = fake_profile();
+	struct ibv_sge sge[8] = { 0 };
+	struct ibv_send_wr wr, *bad;
+	struct ibv_wc wc[4];
+	struct ibv_mw *mw;
+	struct rig r;
+
+	rig_open(&r, (struct rig_conf){ .max_send_wr = 63, .max_send_sge = 2 });
+	mw = ibv_alloc_mw(r.pd, IBV_MW_TYPE_2);
+	for (unsigned i = 0; i < 4; i++) { /* the window grows */
+		fake_hold(i == 3);
+		assert_int_equal(rig_post(&r, 0, IBV_WR_RDMA_WRITE, 0, RIG_BUF, IBV_SEND_SIGNALED), 0);
+		if (i < 3)
+			rig_poll(r.scq, 1, wc);
+	}
+
+	wr = rig_wr(&r, sge, 1, IBV_WR_LOCAL_INV, 0, 0, IBV_SEND_SIGNALED);
+	wr.num_sge = (int)rig_cap.max_send_sge + 1;
+	assert_int_equal(ibv_post_send(r.a, &wr, &bad), p->too_large);
+	wr.opcode = IBV_WR_BIND_MW;
+	wr.bind_mw.mw = mw;
+	wr.bind_mw.bind_info.length = 0;
+	wr.num_sge = p->binds_without_sge ? 1 : (int)rig_cap.max_send_sge + 1;
+	assert_int_equal(ibv_post_send(r.a, &wr, &bad), p->binds_without_sge ? EINVAL : p->too_large);
+
+	wr = rig_wr(&r, sge, 1, IBV_WR_ATOMIC_WRITE, 0, 8, IBV_SEND_SIGNALED);
+	assert_int_equal(ibv_post_send(r.a, &wr, &bad), p->takes_any_opcode ? 0 : EINVAL);
+	if (p->takes_any_opcode) {
+		rig_poll_stepping(r.scq, 2, wc);
+		assert_int_equal(wc[0].status, IBV_WC_SUCCESS);
+		assert_true(wc[1].wr_id == 1 && wc[1].status == IBV_WC_LOC_QP_OP_ERR);
+		assert_memory_equal(r.dst, r.src, RIG_BUF);
+	}
+	ibv_dealloc_mw(mw);
+	rig_close(&r);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct rig_mode modes[] = {
@@ -571,6 +611,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_message_that_is_too_long_fails_as_a_whole),
 		cmocka_unit_test(lists_and_bad_wr_are_treated_as_by_the_device),
 		cmocka_unit_test(keys_are_invalidated_while_segments_fill_the_devices_queue),
+		cmocka_unit_test(wrs_are_checked_as_by_the_device_while_segments_fill_its_queue),
 		cmocka_unit_test(a_misaligned_atomic_is_refused_as_by_the_device),
 	};
 

@@ -33,8 +33,10 @@ static void make_srq(struct xrc *x, unsigned i)
 static void open_xrc(struct xrc *x, bool ex)
 {
 	struct ibv_xrcd_init_attr xrcd_attr = { .fd = -1 };
+	/* verbs ignore the CQs of such a QP: a program may not have set them */
 	struct ibv_qp_init_attr_ex attr = { .qp_type = IBV_QPT_XRC_RECV,
-					    .comp_mask = IBV_QP_INIT_ATTR_XRCD };
+					    .comp_mask = IBV_QP_INIT_ATTR_XRCD,
+					    .send_cq = (struct ibv_cq *)8, .recv_cq = (struct ibv_cq *)8 };
 	struct rig *r = &x->r;
 
 	rig_open(r, (struct rig_conf){ 0 });

@@ -176,3 +176,9 @@ loop_is_closed() {
 	run "$ccshim" run --dry-run --trace /tmp/%p.csv
 	[[ $output == *"export CCSHIM_TRACE='/tmp/%p.csv'"* ]]
 }
+
+@test "a trace beyond the limit of file sizes does not end the program" {
+	CCSHIM_STATS=n run prlimit --fsize=100 "$top_builddir/tests/verbs/tracing"
+	[ "$status" -eq 0 ]
+	[ "$(grep -c "warn: trace $CCSHIM_TRACE: File too large; nothing is recorded" <<< "$output")" -eq 1 ]
+}

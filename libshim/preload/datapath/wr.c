@@ -12,22 +12,20 @@ static bool is_atomic(enum ibv_wr_opcode opcode)
 	return opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 }
 
-/* As librxe requires. */
-static bool is_atomic_aligned(const struct qp *qp, const struct ibv_send_wr *wr)
+/* As librxe requires, which leaves the check of opcodes to the kernel. */
+static bool is_valid_for_rxe(const struct qp *qp, const struct ibv_send_wr *wr)
 {
-	return ccs_wr_len(qp, wr) >= 8 && wr->wr.atomic.remote_addr % 8 == 0;
+	return is_atomic(wr->opcode)
+		? ccs_wr_len(qp, wr) >= 8 && wr->wr.atomic.remote_addr % 8 == 0
+		: wr->opcode != IBV_WR_BIND_MW || !wr->num_sge;
 }
 
 int ccs_wr_check(const struct qp *qp, const struct ibv_send_wr *wr)
 {
-	if (wr->opcode > IBV_WR_SEND_WITH_INV) /* unknown */
-		return EINVAL;
 	if (is_atomic(wr->opcode) && !qp->ctx->atomics)
 		return EOPNOTSUPP;
-	if (qp->syscalls && is_atomic(wr->opcode) && !is_atomic_aligned(qp, wr))
+	if (qp->syscalls ? !is_valid_for_rxe(qp, wr) : wr->opcode > IBV_WR_SEND_WITH_INV)
 		return EINVAL;
-	if (!ccs_wr_has_payload(wr))
-		return 0;
 	return !ccs_wr_sge_fit(qp, wr) || ((wr->send_flags & IBV_SEND_INLINE) &&
 					   ccs_wr_len(qp, wr) > qp->attr.cap.max_inline_data)
 		? qp->ctx->provider->too_large : 0;

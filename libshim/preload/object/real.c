@@ -33,7 +33,7 @@ static void resolve(struct ccs_real *found)
 	ccs_real_dlopen()("libibverbs.so.1", RTLD_NOW | RTLD_NODELETE);
 /* An object pointer is converted to a function pointer, as POSIX specifies for dlsym(). */
 #define CCS_RESOLVE(name, version, result, args) \
-	*(void **)&found->name = ccs_loaded_find("libibverbs.so", #name, version);
+	*(void **)&found->name = ccs_loaded_find("libibverbs", #name, version);
 	CCS_HOOKS(CCS_RESOLVE)
 	CCS_CALLED(CCS_RESOLVE)
 #undef CCS_RESOLVE

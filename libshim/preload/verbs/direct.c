@@ -51,7 +51,7 @@ SYMBOL(ccs_direct_devx, "mlx5dv_devx_obj_create@MLX5_1.7")
 /* Declares `real`, and returns if the library has no such function. */
 #define REAL(result, args, name, version, otherwise) \
 	result (*real) args; \
-	*(void **)&real = ccs_loaded_find("libmlx5.so", name, version); \
+	*(void **)&real = ccs_loaded_find("libmlx5", name, version); \
 	if (!real) { \
 		errno = EOPNOTSUPP; \
 		return otherwise; \

@@ -69,7 +69,7 @@ HOOK struct ibv_context *verbs_open_device(struct ibv_device *device, void *priv
 {
 	struct ibv_context *(*real)(struct ibv_device *, void *), *context;
 
-	*(void **)&real = ccs_loaded_find("libibverbs.so", "verbs_open_device", NULL);
+	*(void **)&real = ccs_loaded_find("libibverbs", "verbs_open_device", NULL);
 	if (!in_open_device)
 		open_begin();
 	context = real(device, private_data);

@@ -57,8 +57,10 @@ static bool is_controllable(const struct request *rq, struct cq **cq, enum ccs_u
 	const struct ibv_qp_init_attr *attr = rq->attr;
 	struct ctx *ctx = rq->ctx;
 
-	*cq = attr->send_cq && attr->send_cq->context == ctx->context
-	    ? ccs_cq_find(attr->send_cq) : NULL; /* the device refuses one of another */
+	/* It may be no CQ, as of an XRC_RECV QP, and the device refuses one of another context. */
+	*cq = attr->send_cq ? ccs_cq_find(attr->send_cq) : NULL;
+	if (*cq && (*cq)->ctx != ctx)
+		*cq = NULL;
 	if (attr->qp_type != IBV_QPT_RC && attr->qp_type != IBV_QPT_XRC_SEND)
 		*reason = CCS_UNCONTROLLED_NOT_RC;
 	else if (!is_supported_ex(rq->ex))

@@ -107,7 +107,7 @@ static int print_exports(const struct run *run)
 		if (run->options.value[i])
 			print_export(name);
 	}
-	for (unsigned i = 0; i < 2 && run->adapted.variables[i]; i++)
+	for (unsigned i = 0; run->adapted.variables[i]; i++)
 		print_export(run->adapted.variables[i]);
 	print_export("LD_PRELOAD");
 	return EXIT_OK;

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/elf.h"
 #include "run_options.h"
 #include "tools/ccshim/shared/ccshim.h"
 
@@ -61,7 +62,11 @@ static bool exports_variables(char *const *argv)
 
 static int set(struct run_adapt *a, const char *name, const char *value)
 {
-	a->variables[a->variables[0] != NULL] = name;
+	unsigned n = 0;
+
+	while (a->variables[n])
+		n++;
+	a->variables[n] = name;
 	return run_set_variable("run", name, value);
 }
 
@@ -76,6 +81,30 @@ static int adapt_ucx(struct run_adapt *a)
 		return set(a, "UCX_TLS", adapted);
 	tool_error("run", "UCX_TLS is too long to adapt");
 	return -1;
+}
+
+/*
+ * AddressSanitizer calls the first definition of this function for its options. The definition in
+ * libccshim lets it start after another library, but a program's own definition precedes it.
+ */
+static int adapt_sanitizer(struct run_adapt *a, const char *path)
+{
+	const char *old = getenv("ASAN_OPTIONS");
+	char *list = NULL;
+	struct ccs_elf e;
+	bool own;
+	int status = -1;
+
+	if (ccs_elf_open(&e, path))
+		return 0;
+	own = ccs_elf_symbol(&e, "__asan_default_options", true);
+	ccs_elf_close(&e);
+	if (!own)
+		return 0;
+	if (asprintf(&list, "%s%sverify_asan_link_order=0", old ? old : "", old && *old ? ":" : "") > 0)
+		status = set(a, "ASAN_OPTIONS", list);
+	free(list);
+	return status;
 }
 
 /* Add to the list of the user the variables that processes on other hosts need. */
@@ -138,6 +167,8 @@ int run_adapt(struct run_adapt *a, const struct command *c, char *const *argv, b
 				   c->path, v.text, v.remedy);
 		if (!adapted && !quiet)
 			warn(c, &u, argv);
+		if (adapt_sanitizer(a, c->path))
+			return -1;
 	}
 	return adapted ? adapt(a, c, argv) : 0;
 }

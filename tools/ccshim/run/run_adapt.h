@@ -5,13 +5,13 @@
 #include "tools/ccshim/command/command.h"
 
 struct run_adapt {
-	const char *variables[2];       /* that were set; NULL: no more */
+	const char *variables[4];       /* that were set; NULL: no more */
 };
 
 /*
  * Warn if the command may not be controlled. adapted: set the variables of UCX and Open MPI that make
- * it controlled; otherwise warn if they are needed. c has no path if no program was found. Returns 0, or
- * -1 after an error message.
+ * it controlled; otherwise warn if they are needed. In both cases set ASAN_OPTIONS, if the program
+ * needs it. c has no path if no program was found. Returns 0, or -1 after an error message.
  */
 int run_adapt(struct run_adapt *a, const struct command *c, char *const *argv, bool adapted, bool quiet);
 
