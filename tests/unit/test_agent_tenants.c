@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "agent/events.h"
+#include "agent/telemetry/caps.h"
 #include "agent/telemetry/shares.h"
 #include "feedback/agent_conn.h"
 #include "agentrig.h"
@@ -657,6 +658,44 @@ static void a_process_that_connects_again_gets_the_same_page(void **state)
 	end(&b);
 }
 
+/* A user with many user IDs could otherwise take all descriptors of the agent by one connection after another,
+ * and its memory by what those processes keep. */
+static void pages_of_users_who_left_are_few_and_released(void **state)
+{
+	struct ccs_client c = { .tenant = 1 };
+	struct ccs_agent *a;
+	unsigned pages = 0;
+	struct stat st;
+	struct bench b;
+	int kept;
+
+	set_tenants(1, (const double[]){ 1 });
+	tenants[0].terms.cap = 2e8;
+	begin(&b, state, true);
+	a = b.r->agent[RP];
+	close(rig_region(&c.shm));
+	for (c.uid = 100000; c.uid < 101000; c.uid++) {
+		ccs_caps_attach(a, &c);
+		pages += c.caps != NULL;
+		ccs_caps_detach(a, &c);
+	}
+	assert_int_equal(pages, 128);
+	kept = dup(a->flows.caps->fd);
+	a->flows.caps->cap[0].free_ns = 5;
+	assert_int_equal(fstat(kept, &st), 0);
+	assert_true(st.st_blocks > 0);
+	b.r->now_ns += 61000 * MS;
+	run(&b, 200);
+	assert_null(a->flows.caps);
+	assert_int_equal(fstat(kept, &st), 0);
+	assert_int_equal(st.st_blocks, 0);
+	close(kept);
+	assert_true(ccs_caps_attach(a, &c));
+	ccs_caps_detach(a, &c);
+	munmap(c.shm, sizeof(*c.shm));
+	end(&b);
+}
+
 /* Leave more descriptors unreceived than the kernel lets a process without privileges send. */
 static void exhaust_descriptors_in_flight(int pair[2])
 {
@@ -974,6 +1013,7 @@ int main(void)
 		TEST(users_of_a_tenant_divide_its_cap),
 		TEST(flows_that_may_not_slow_each_other_have_two_pages),
 		TEST(a_process_that_connects_again_gets_the_same_page),
+		TEST(pages_of_users_who_left_are_few_and_released),
 		TEST(without_descriptors_to_pass_on_a_process_gets_an_answer),
 		TEST(a_reload_leaves_caps_in_force),
 		TEST(changes_that_do_not_concern_other_hosts_are_not_sent),
