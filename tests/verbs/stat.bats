@@ -564,6 +564,31 @@ begin_other() {
 	[[ $output == *"--by tenant: no reply from the agent at $PWD/agent"* ]]
 }
 
+# The agent lists 256.
+@test "sums by tenant say how many processes the agent does not list" {
+	/usr/bin/python3 - "$PWD/agent" <<- 'END' 3>&- 7<&- 8>&- &
+		import socket, struct, sys
+		at = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+		at.bind(sys.argv[1])
+		at.listen()
+		while True:
+		    c = at.accept()[0]
+		    c.recv(99)
+		    c.send(struct.pack("IiII", 2, 0, 0, 1))
+		    c.recv(99)
+		    c.send(b'{"tenants": [], "clients": [], "clients_omitted": 7}')
+	END
+	agent=$!
+	until [ -S agent ]; do kill -0 "$agent"; done
+	export CCSHIM_AGENT=$PWD/agent
+	begin
+	$ccshim stat -p "$app" --by tenant 2> err
+	[ "$(cat err)" = "ccshim stat: --by tenant: the agent does not list 7 of its processes, which seem to have no tenant here" ]
+	kill "$agent"
+	wait "$agent" || true
+	agent=
+}
+
 @test "invalid options are refused" {
 	for args in "-p x" "-p 0" "-i 0" "-i soon" "-n 0" "-d more" "--sort byte" "--max-qps -1" "more" \
 		"--openmetrics --baseline" "--prometheus --display deltas" "--json --prometheus" "--prometheus --sort bytes" "--prometheus --by process" "--openmetrics --busy" "--prometheus --summary" "--openmetrics --by tenant" "--baseline --display deltas" "--no"; do

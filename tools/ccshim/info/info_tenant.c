@@ -16,7 +16,7 @@ static void print_mistake(void *arg, const char *sentence)
 }
 
 /* Set the tenant by the system's file; returns why it is not in force. no_agent: why, if no agent answers. */
-static const char *read_file(struct stat_process *p, const char *no_agent)
+static const char *read_file(struct stat_process *p, const char *no_agent, unsigned unlisted)
 {
 	static struct ccs_tenants file;
 	char proc[32];
@@ -32,7 +32,8 @@ static const char *read_file(struct stat_process *p, const char *no_agent)
 		return "no tenant of " CCS_SYSTEM_FILE " matches it";
 	snprintf(p->tenant, sizeof(p->tenant), "%s", file.tenant[i].name);
 	p->terms = file.tenant[i].terms;
-	return no_agent ? no_agent : "the agent has no flow of it, or has not read " CCS_SYSTEM_FILE
+	return no_agent ? no_agent : unlisted ? "the agent does not list all of its processes, and not this one"
+			: "the agent has no flow of it, or has not read " CCS_SYSTEM_FILE
 				     " since it changed";
 }
 
@@ -54,7 +55,7 @@ void info_tenant(struct ccs_json *j, pid_t pid)
 	p.h.pid = (uint32_t)pid;
 	why = stat_read_tenants(&s);
 	if (why || !*p.tenant)
-		why = read_file(&p, why);
+		why = read_file(&p, why, s.unlisted);
 	if (!j) {
 		print_text(&p, why);
 		return;
