@@ -87,6 +87,13 @@ static unsigned least_length(const char *glob)
 	return n;
 }
 
+static bool may_be_path(const char *glob)
+{
+	const size_t len = strlen(glob);
+
+	return strchr("/*?[\\", *glob) && (len == 1 || glob[len - 1] != '/');
+}
+
 static void parse_match(struct reading *r, const struct ccs_conf_item *item)
 {
 	const char *colon = strchr(item->value, ':'), *pattern = colon ? colon + 1 : "";
@@ -105,6 +112,9 @@ static void parse_match(struct reading *r, const struct ccs_conf_item *item)
 		complain(r, item->where, "match: '%.64s' is not a user ID", pattern);
 	else if (kind == CCS_TENANT_JOB && ccs_parse_digits(pattern, UINT32_MAX - 1, &number))
 		complain(r, item->where, "match: '%.64s' is not a job's number, as SLURM_JOB_ID has it", pattern);
+	else if (kind == CCS_TENANT_CGROUP && !may_be_path(pattern))
+		complain(r, item->where, "match: '%.64s' matches no control group, whose path begins with / and does "
+			 "not end with it: begin or end it with *", pattern);
 	else if (kind == CCS_TENANT_APP && least_length(pattern) > PROGRAM_NAME)
 		complain(r, item->where, "match: '%.64s' matches no program, as names are cut to %d bytes here; "
 			 "end it with *", pattern, PROGRAM_NAME);

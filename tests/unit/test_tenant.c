@@ -83,6 +83,8 @@ static void mistakes_are_reported_with_their_line(void **state)
 		{ "[tenant a]\nmatch = job:\n", ":2: match: 'job:' is not" },
 		{ "[tenant a]\nmatch = job:47*\n", ":2: match: '47*' is not a job's number" },
 		{ "[tenant a]\nmatch = job:4711_3\n", ":2: match: '4711_3' is not a job's number" },
+		{ "[tenant a]\nmatch = cgroup:backup.slice/*\n", ":2: match: 'backup.slice/*' matches no control group" },
+		{ "[tenant a]\nmatch = cgroup:/backup.slice/\n", ":2: match: '/backup.slice/' matches no control group" },
 		{ "[tenant a]\nmatch = app:ib_write_bw_longer*\n", ":2: match: 'ib_write_bw_longer*' matches no program" },
 		{ "[tenant a]\nmatch = uid:7\n[tenant b]\nmatch = uid:007\n", ":3: tenant b matches processes of" },
 		{ "[Tenant a]\nmatch = uid:1\n", ":1: expected [tenant NAME]" },
