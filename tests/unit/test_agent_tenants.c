@@ -972,6 +972,37 @@ static void users_see_no_names_of_others_tenants(void **state)
 	end(&b);
 }
 
+/* A status that does not fit into one packet is none. Each host that sends may state 16 tenants. */
+static void a_status_lists_few_of_many_shares(void **state)
+{
+	enum { SHARES = 4000, PACKET = 212992 - 32 }; /* net.core.wmem_default */
+	struct ccs_client viewer = { .uid = 0 };
+	struct ccs_tenant_share *many;
+	struct ccs_port *port;
+	struct bench b;
+	char *text;
+
+	set_tenants(1, (const double[]){ 2 });
+	begin(&b, state, true);
+	add_process(&b, 1);
+	run(&b, 50);
+	port = &b.r->agent[NP]->port[0];
+	many = reallocarray(port->shares.share, SHARES, sizeof(*many));
+	assert_non_null(many);
+	for (unsigned i = 0; i < SHARES; i++)
+		many[i] = (struct ccs_tenant_share){ .tenant = i == SHARES - 1 ? 100 : 1000 + i, .weight = 1. / 3, .flows = 7 };
+	port->shares.share = many;
+	port->shares.max = port->shares.n = SHARES;
+	port->shares.unit = 1;
+	viewer.standing = CCS_STANDING_ADMIN;
+	text = ccs_status_text(b.r->agent[NP], &viewer, &(size_t){ 0 });
+	assert_in_range(strlen(text), 1, PACKET);
+	assert_non_null(strstr(text, "\"shares_omitted\": 3744"));
+	assert_non_null(strstr(text, "\"tenant\": \"t0\",\n          \"weight\": 0.333")); /* the host's own */
+	free(text);
+	end(&b);
+}
+
 static void a_reload_finds_the_tenants_again(void **state)
 {
 	static const double before[] = { 1, 1 }, after[] = { 3, 1 };
@@ -1020,6 +1051,7 @@ int main(void)
 		TEST(users_may_lower_the_cap_and_class_of_their_tenant_only),
 		TEST(an_ended_process_has_no_tenant),
 		TEST(users_see_no_names_of_others_tenants),
+		TEST(a_status_lists_few_of_many_shares),
 		TEST(a_reload_finds_the_tenants_again),
 	};
 
