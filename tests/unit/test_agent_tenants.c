@@ -660,7 +660,7 @@ static void a_process_that_connects_again_gets_the_same_page(void **state)
 
 /* A user with many user IDs could otherwise take all descriptors of the agent by one connection after another,
  * and its memory by what those processes keep. */
-static void pages_of_users_who_left_are_few_and_released(void **state)
+static void pages_of_former_users_are_few_and_released(void **state)
 {
 	struct ccs_client c = { .tenant = 1 };
 	struct ccs_agent *a;
@@ -1044,7 +1044,7 @@ int main(void)
 		TEST(users_of_a_tenant_divide_its_cap),
 		TEST(flows_that_may_not_slow_each_other_have_two_pages),
 		TEST(a_process_that_connects_again_gets_the_same_page),
-		TEST(pages_of_users_who_left_are_few_and_released),
+		TEST(pages_of_former_users_are_few_and_released),
 		TEST(without_descriptors_to_pass_on_a_process_gets_an_answer),
 		TEST(a_reload_leaves_caps_in_force),
 		TEST(changes_that_do_not_concern_other_hosts_are_not_sent),
