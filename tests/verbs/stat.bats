@@ -564,9 +564,10 @@ begin_other() {
 	[[ $output == *"--by tenant: no reply from the agent at $PWD/agent"* ]]
 }
 
-# The agent lists 256.
-@test "sums by tenant say how many processes the agent does not list" {
-	/usr/bin/python3 - "$PWD/agent" <<- 'END' 3>&- 7<&- 8>&- &
+# An agent of another user shows no terms, and lists 256 processes.
+@test "sums by tenant say which terms and how many processes the agent does not show" {
+	begin
+	/usr/bin/python3 - "$PWD/agent" "$app" <<- 'END' 3>&- 7<&- 8>&- &
 		import socket, struct, sys
 		at = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 		at.bind(sys.argv[1])
@@ -576,14 +577,16 @@ begin_other() {
 		    c.recv(99)
 		    c.send(struct.pack("IiII", 2, 0, 0, 1))
 		    c.recv(99)
-		    c.send(b'{"tenants": [], "clients": [], "clients_omitted": 7}')
+		    c.send(b'{"tenants": [], "clients": [{"pid": %s, "tenant": "a"}], "clients_omitted": 7}' % sys.argv[2].encode())
 	END
 	agent=$!
 	until [ -S agent ]; do kill -0 "$agent"; done
 	export CCSHIM_AGENT=$PWD/agent
-	begin
-	$ccshim stat -p "$app" --by tenant 2> err
+	$ccshim stat -p "$app" --by tenant > table 2> err
 	[ "$(cat err)" = "ccshim stat: --by tenant: the agent does not list 7 of its processes, which seem to have no tenant here" ]
+	grep -E '^ +a +[?] +[?] +2 ' table
+	$ccshim stat -p "$app" --by tenant --json 2> err | jq -e '.processes[0] | .tenant == "a" and
+		([has("weight", "cap_bps", "guarantee_bps", "class")] | any | not)'
 	kill "$agent"
 	wait "$agent" || true
 	agent=
