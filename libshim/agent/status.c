@@ -11,7 +11,7 @@
 #include "base/json.h"
 
 /* The text must fit into one packet of the UNIX socket. */
-enum { MOST_PEERS = 256, MOST_CLIENTS = 256 };
+enum { MOST_PEERS = 256, MOST_CLIENTS = 256, MOST_SHARES = 256 };
 
 static const char *const refusals[CCS_REFUSALS] = {
 	[CCS_REFUSED_PORT] = "port",
@@ -107,24 +107,39 @@ static const char *find_name(const struct ccs_agent *a, uint64_t identity, const
 	return NULL;
 }
 
-static void put_shares(struct ccs_json *j, const struct ccs_agent *a, const struct ccs_port *port,
-		       const struct ccs_client *viewer)
+static void put_share(struct ccs_json *j, const struct ccs_port *port, const struct ccs_tenant_share *s,
+		      const char *name)
 {
 	const bool binds = (double)port->record.advised < CCS_ADVICE_FREE * port->capacity;
+	const double factor = s->weight / s->flows / port->shares.unit;
+
+	ccs_json_object(j, NULL);
+	ccs_json_str(j, "tenant", name);
+	ccs_json_num(j, "weight", s->weight);
+	ccs_json_uint(j, "flows", s->flows);
+	ccs_json_num(j, "advised_bps", (double)port->record.advised * (binds ? factor : 1));
+	ccs_json_end(j);
+}
+
+/* Tenants of this host first. Each host that sends to the port may have some; *left: to be listed, of all
+ * ports. */
+static void put_shares(struct ccs_json *j, const struct ccs_agent *a, const struct ccs_port *port,
+		       const struct ccs_client *viewer, unsigned *left)
+{
+	const unsigned before = *left;
 
 	ccs_json_array(j, "shares");
-	for (unsigned i = 0; i < port->shares.n; i++) {
-		const struct ccs_tenant_share *s = &port->shares.share[i];
-		const double factor = s->weight / s->flows / port->shares.unit;
+	for (unsigned i = 0; i < 2 * port->shares.n && *left; i++) {
+		const struct ccs_tenant_share *s = &port->shares.share[i % port->shares.n];
+		const char *name = find_name(a, s->tenant, viewer);
 
-		ccs_json_object(j, NULL);
-		ccs_json_str(j, "tenant", find_name(a, s->tenant, viewer));
-		ccs_json_num(j, "weight", s->weight);
-		ccs_json_uint(j, "flows", s->flows);
-		ccs_json_num(j, "advised_bps", (double)port->record.advised * (binds ? factor : 1));
-		ccs_json_end(j);
+		if (!name == (i >= port->shares.n)) {
+			put_share(j, port, s, name);
+			--*left;
+		}
 	}
 	ccs_json_end(j);
+	ccs_json_uint(j, "shares_omitted", port->shares.n - (before - *left));
 }
 
 static void put_terms(struct ccs_json *j, const struct ccs_terms *t)
@@ -149,7 +164,7 @@ static void put_tenants(struct ccs_json *j, const struct ccs_agent *a, const str
 }
 
 static void put_link(struct ccs_json *j, const struct ccs_agent *a, const struct ccs_port *port,
-		     uint64_t now_ns, const struct ccs_client *viewer)
+		     uint64_t now_ns, const struct ccs_client *viewer, unsigned *shares)
 {
 	ccs_json_object(j, NULL);
 	ccs_json_str(j, "interface", port->name);
@@ -161,17 +176,19 @@ static void put_link(struct ccs_json *j, const struct ccs_agent *a, const struct
 	ccs_json_uint(j, "peers", port->nsubs);
 	ccs_json_uint(j, "flows", ccs_port_flows(port));
 	ccs_json_uint(j, "advised_bps", port->record.advised);
-	put_shares(j, a, port, viewer);
+	put_shares(j, a, port, viewer, shares);
 	ccs_json_end(j);
 }
 
 static void put_links(struct ccs_json *j, const struct ccs_agent *a, uint64_t now_ns,
 		      const struct ccs_client *viewer)
 {
+	unsigned shares = MOST_SHARES;
+
 	ccs_json_array(j, "links");
 	for (unsigned i = 0; i < CCS_AGENT_PORTS; i++)
 		if (a->port[i].ifindex)
-			put_link(j, a, &a->port[i], now_ns, viewer);
+			put_link(j, a, &a->port[i], now_ns, viewer, &shares);
 	ccs_json_end(j);
 }
 

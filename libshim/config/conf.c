@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/os.h"
+#include "base/suggest.h"
 
 #define LINE_LEN 1024
 
@@ -130,6 +131,18 @@ static void read_tenant(struct file *f, char *text)
 		f->reader->handle_tenant(f->reader->arg, &f->item);
 }
 
+/* The header of a section without a valid one: its tenant would have no effect. */
+static bool resembles_tenant(const char *text)
+{
+	struct ccs_suggestion near;
+	char word[32];
+
+	snprintf(word, sizeof(word), "%.*s", (int)strcspn(text, " \t]:=\""), text);
+	near = ccs_suggest_for(word);
+	ccs_suggest_offer(&near, "tenant");
+	return near.best;
+}
+
 static void read_section(struct file *f, char *line)
 {
 	char err[256], sentence[320];
@@ -143,8 +156,11 @@ static void read_section(struct file *f, char *line)
 	f->item.bad = ccs_match_parse(&f->item.match, line, err, sizeof(err));
 	if (!f->item.bad)
 		return;
-	snprintf(sentence, sizeof(sentence), "%s; the section is ignored", err);
-	complain(f, sentence);
+	if (f->reader->handle_tenant && !resembles_tenant(trim(line + 1)))
+		return;
+	snprintf(sentence, sizeof(sentence), "%s; the section is ignored",
+		 f->reader->handle_tenant ? "expected [tenant NAME]" : err);
+	f->reader->complain(f->reader->arg, f->item.where, sentence);
 }
 
 /* Report an unusable line. If it was the header of a section, the section is ignored too. */
@@ -157,6 +173,12 @@ static void skip_line(struct file *f, char *line, const char *why)
 		return;
 	f->item.section++;
 	f->item.bad = true;
+}
+
+/* Some editors begin a file in UTF-8 with a mark. */
+static char *skip_mark(char *line)
+{
+	return strncmp(line, "\xef\xbb\xbf", 3) == 0 ? line + 3 : line;
 }
 
 static void read_line(struct file *f, char *line)
@@ -190,7 +212,7 @@ static int read_lines(FILE *in, const char *path, struct file *f)
 		if (bad)
 			skip_line(f, line, bad);
 		else
-			read_line(f, line);
+			read_line(f, n == 1 ? skip_mark(line) : line);
 	}
 	error = ferror(in) ? errno : 0;
 	free(line);

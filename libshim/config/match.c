@@ -10,7 +10,7 @@
 #include "base/text.h"
 
 #define SYNTAX "expected [app \"GLOB\"], [peer ADDRESS/BITS], [device GLOB], [port N], " \
-	       "[dscp N], [sl N], [share N%%], or several of these in one section"
+	       "[dscp N], [sl N], [share N%], or several of these in one section"
 
 static int parse_glob(char glob[64], const char *value)
 {
@@ -56,6 +56,7 @@ static const struct key *find_key(const char *name, char *err, size_t errlen)
 			return &keys[i];
 		ccs_suggest_offer(&near, keys[i].name);
 	}
+	ccs_suggest_offer(&near, "tenant");
 	snprintf(err, errlen, "unknown section key '%s'%s%s", name,
 		 ccs_suggest_hint(&near, hint, sizeof(hint)), near.best ? "" : "; " SYNTAX);
 	return NULL;
@@ -121,7 +122,7 @@ static int parse_words(struct ccs_match *m, const char *line, const char **end, 
 	char name[32], value[128];
 	const char *p = skip_blanks(line + 1);
 
-	snprintf(err, errlen, SYNTAX);
+	snprintf(err, errlen, "%s", SYNTAX);
 	while (*p != ']') {
 		if (*p == '"' || !read_word(&p, name, sizeof(name)) || !ccs_is_blank(*p))
 			return -1;
@@ -131,9 +132,9 @@ static int parse_words(struct ccs_match *m, const char *line, const char **end, 
 		if (ccs_match_add_key(m, name, value, err, errlen))
 			return -1;
 		if (!ccs_is_blank(*p) && *p != ']')
-			return ccs_refuse(err, errlen, SYNTAX);
+			return ccs_refuse(err, errlen, "%s", SYNTAX);
 		p = skip_blanks(p);
-		snprintf(err, errlen, SYNTAX);
+		snprintf(err, errlen, "%s", SYNTAX);
 	}
 	*end = p + 1;
 	return m->keys ? 0 : -1;

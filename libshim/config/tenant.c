@@ -21,6 +21,8 @@ static const char *const kinds[CCS_TENANT_KINDS] = { "job", "cgroup", "uid", "ap
 
 #define MATCHES "job:ID, cgroup:GLOB, uid:NUMBER or app:GLOB"
 
+enum { PROGRAM_NAME = 15 };               /* of /proc/PID/comm */
+
 struct reading {
 	struct ccs_tenants *tenants;
 	ccs_tenant_complain *complain;
@@ -71,6 +73,27 @@ static void handle_tenant(void *arg, const struct ccs_conf_item *item)
 	t->n++;
 }
 
+/* The length of the shortest name that matches. */
+static unsigned least_length(const char *glob)
+{
+	unsigned n = 0;
+
+	for (const char *p = glob; *p; p++) {
+		const char *end = *p == '[' && p[1] ? strchr(p + 2, ']') : NULL;
+
+		n += *p != '*';
+		p = end ? end : *p == '\\' && p[1] ? p + 1 : p;
+	}
+	return n;
+}
+
+static bool may_be_path(const char *glob)
+{
+	const size_t len = strlen(glob);
+
+	return strchr("/*?[\\", *glob) && (len == 1 || glob[len - 1] != '/');
+}
+
 static void parse_match(struct reading *r, const struct ccs_conf_item *item)
 {
 	const char *colon = strchr(item->value, ':'), *pattern = colon ? colon + 1 : "";
@@ -87,8 +110,16 @@ static void parse_match(struct reading *r, const struct ccs_conf_item *item)
 		complain(r, item->where, "match: '%.64s' is not " MATCHES, item->value);
 	else if (kind == CCS_TENANT_UID && ccs_parse_digits(pattern, UINT32_MAX - 1, &number))
 		complain(r, item->where, "match: '%.64s' is not a user ID", pattern);
-	else if (kind == CCS_TENANT_JOB && strpbrk(pattern, "*?[/"))
-		complain(r, item->where, "match: a job's ID '%.64s' has no *, ?, [ and /", pattern);
+	else if (kind == CCS_TENANT_JOB && ccs_parse_digits(pattern, UINT32_MAX - 1, &number))
+		complain(r, item->where, "match: '%.64s' is not a job's number, as SLURM_JOB_ID has it", pattern);
+	else if (kind == CCS_TENANT_CGROUP && !may_be_path(pattern))
+		complain(r, item->where, "match: '%.64s' matches no control group, whose path begins with / and does "
+			 "not end with it: begin or end it with *", pattern);
+	else if (kind == CCS_TENANT_APP && least_length(pattern) > PROGRAM_NAME)
+		complain(r, item->where, "match: '%.64s' matches no program, as names are cut to %d bytes here; "
+			 "end it with *", pattern, PROGRAM_NAME);
+	else if (kind == CCS_TENANT_UID || kind == CCS_TENANT_JOB)
+		snprintf(t->pattern, sizeof(t->pattern), "%u", number); /* without zeros before it */
 	else
 		snprintf(t->pattern, sizeof(t->pattern), "%s", pattern);
 	t->kind = kind < CCS_TENANT_KINDS ? (enum ccs_tenant_kind)kind : CCS_TENANT_APP;

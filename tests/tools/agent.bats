@@ -92,6 +92,37 @@ tenants() {
 	until [ "$(tenants)" = '[]' ]; do :; done
 }
 
+@test "a mistake in the file leaves the terms that were set in force" {
+	[ "$EUID" -eq 0 ] || skip "only root sets terms"
+	printf '%s\n' '[tenant a]' 'match = job:7' > conf
+	start --tenants conf
+	CCSHIM_AGENT=$socket "$top_builddir/tools/ccshim/ccshim" set tenant a weight=3
+	echo '[Tenant b]' >> conf
+	reloads "conf:3: expected [tenant NAME]; the section is ignored"
+	[ "$(tenants)" = '[["a",3]]' ]
+}
+
+@test "terms that have no effect, and a file that is missing, are reported" {
+	printf '%s\n' '[tenant a]' 'match = uid:1' 'class = background' '[tenant b]' 'match = uid:2' > conf
+	start --tenants conf
+	grep -F "conf:1: without --key-file the guarantee and class of tenant a count only for data that it READs" agent.err
+	[ "$(grep -c "without --key-file" agent.err)" -eq 1 ]
+	rm conf
+	reloads "conf: No such file or directory: there are no tenants"
+}
+
+# Its user ID is root's, and so is the tenant.
+@test "root without CAP_NET_ADMIN, as in a container, lowers no cap of root" {
+	[ "$EUID" -eq 0 ] || skip "needs root"
+	printf '%s\n' '[tenant a]' 'match = uid:0' 'cap = 10g' > conf
+	start --tenants conf
+	export CCSHIM_AGENT=$socket
+	run setpriv --bounding-set=-all --inh-caps=-all "$top_builddir/tools/ccshim/ccshim" set tenant a cap=1m
+	[ "$status" -eq 1 ]
+	[[ $output == *"terms of tenants are set by root"* ]]
+	"$top_builddir/tools/ccshimd/ccshimd" --socket "$socket" --status | jq -e '.tenants[0].cap_bps == 1e10'
+}
+
 @test "guarantees above .9 of the fastest port are refused, in the file and by ccshim set" {
 	printf '%s\n' '[tenant a]' 'match = uid:1' 'guarantee = 50t' '[tenant b]' 'match = uid:2' 'guarantee = 45t' > conf
 	start --tenants conf --capacity lo=100t

@@ -112,6 +112,13 @@ holds() { yaml "$1" > json; jq -e "$2" json > /dev/null || { echo "not so: $2"; 
 	tenant 8 epilog_slurmd
 	[ "$(cat conf)" = 'mode = observe' ]
 	[ "$(stat -c %a conf)" = 644 ]
+	# The agent refuses a file with more than 64 tenants.
+	for n in {1..65}; do tenant $n prolog_slurmd; done 2> err
+	[[ "$(cat err)" == "ccshim: job 65 is no tenant: "*"has 64 tenants" ]]
+	[ "$(grep -c '^\[tenant ' conf)" -eq 64 ]
+	tenant 1 epilog_slurmd
+	tenant 65 prolog_slurmd
+	grep -x 'match = job:65' conf
 	rm conf
 	tenant 9 prolog_slurmd
 	[ "$(stat -c %a conf)" = 644 ]

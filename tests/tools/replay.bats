@@ -350,6 +350,12 @@ for row in rows:
 	[ "$output" = "$(cat table.csv)" ]
 }
 
+@test "names of others' programs in a table do not control the terminal" {
+	{ described 11 0 | sed $'s/prog11/a\033[2J\302\233b/'; acks 11 10; } > a.csv
+	run2 $ccshim replay --table a.csv
+	[ "$(table program <<< "$output")" = 'a_[2J?b' ]
+}
+
 @test "a host's name of any length and bytes is one host" {
 	host=$(printf 'h"#\033%.0s' {1..20})
 	{ echo t_us,event,qp,rtt_us,bytes,pid,host; printf "%d,ack,5,10,1000,7,$host\n" 10 20; } > host.csv

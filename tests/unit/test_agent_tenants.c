@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "agent/events.h"
+#include "agent/telemetry/caps.h"
 #include "agent/telemetry/shares.h"
 #include "feedback/agent_conn.h"
 #include "agentrig.h"
@@ -657,6 +658,44 @@ static void a_process_that_connects_again_gets_the_same_page(void **state)
 	end(&b);
 }
 
+/* A user with many user IDs could otherwise take all descriptors of the agent by one connection after another,
+ * and its memory by what those processes keep. */
+static void pages_of_former_users_are_few_and_released(void **state)
+{
+	struct ccs_client c = { .tenant = 1 };
+	struct ccs_agent *a;
+	unsigned pages = 0;
+	struct stat st;
+	struct bench b;
+	int kept;
+
+	set_tenants(1, (const double[]){ 1 });
+	tenants[0].terms.cap = 2e8;
+	begin(&b, state, true);
+	a = b.r->agent[RP];
+	close(rig_region(&c.shm));
+	for (c.uid = 100000; c.uid < 101000; c.uid++) {
+		ccs_caps_attach(a, &c);
+		pages += c.caps != NULL;
+		ccs_caps_detach(a, &c);
+	}
+	assert_int_equal(pages, 128);
+	kept = dup(a->flows.caps->fd);
+	a->flows.caps->cap[0].free_ns = 5;
+	assert_int_equal(fstat(kept, &st), 0);
+	assert_true(st.st_blocks > 0);
+	b.r->now_ns += 61000 * MS;
+	run(&b, 200);
+	assert_null(a->flows.caps);
+	assert_int_equal(fstat(kept, &st), 0);
+	assert_int_equal(st.st_blocks, 0);
+	close(kept);
+	assert_true(ccs_caps_attach(a, &c));
+	ccs_caps_detach(a, &c);
+	munmap(c.shm, sizeof(*c.shm));
+	end(&b);
+}
+
 /* Leave more descriptors unreceived than the kernel lets a process without privileges send. */
 static void exhaust_descriptors_in_flight(int pair[2])
 {
@@ -933,6 +972,37 @@ static void users_see_no_names_of_others_tenants(void **state)
 	end(&b);
 }
 
+/* A status that does not fit into one packet is none. Each host that sends may state 16 tenants. */
+static void a_status_lists_few_of_many_shares(void **state)
+{
+	enum { SHARES = 4000, PACKET = 212992 - 32 }; /* net.core.wmem_default */
+	struct ccs_client viewer = { .uid = 0 };
+	struct ccs_tenant_share *many;
+	struct ccs_port *port;
+	struct bench b;
+	char *text;
+
+	set_tenants(1, (const double[]){ 2 });
+	begin(&b, state, true);
+	add_process(&b, 1);
+	run(&b, 50);
+	port = &b.r->agent[NP]->port[0];
+	many = reallocarray(port->shares.share, SHARES, sizeof(*many));
+	assert_non_null(many);
+	for (unsigned i = 0; i < SHARES; i++)
+		many[i] = (struct ccs_tenant_share){ .tenant = i == SHARES - 1 ? 100 : 1000 + i, .weight = 1. / 3, .flows = 7 };
+	port->shares.share = many;
+	port->shares.max = port->shares.n = SHARES;
+	port->shares.unit = 1;
+	viewer.standing = CCS_STANDING_ADMIN;
+	text = ccs_status_text(b.r->agent[NP], &viewer, &(size_t){ 0 });
+	assert_in_range(strlen(text), 1, PACKET);
+	assert_non_null(strstr(text, "\"shares_omitted\": 3744"));
+	assert_non_null(strstr(text, "\"tenant\": \"t0\",\n          \"weight\": 0.333")); /* the host's own */
+	free(text);
+	end(&b);
+}
+
 static void a_reload_finds_the_tenants_again(void **state)
 {
 	static const double before[] = { 1, 1 }, after[] = { 3, 1 };
@@ -974,12 +1044,14 @@ int main(void)
 		TEST(users_of_a_tenant_divide_its_cap),
 		TEST(flows_that_may_not_slow_each_other_have_two_pages),
 		TEST(a_process_that_connects_again_gets_the_same_page),
+		TEST(pages_of_former_users_are_few_and_released),
 		TEST(without_descriptors_to_pass_on_a_process_gets_an_answer),
 		TEST(a_reload_leaves_caps_in_force),
 		TEST(changes_that_do_not_concern_other_hosts_are_not_sent),
 		TEST(users_may_lower_the_cap_and_class_of_their_tenant_only),
 		TEST(an_ended_process_has_no_tenant),
 		TEST(users_see_no_names_of_others_tenants),
+		TEST(a_status_lists_few_of_many_shares),
 		TEST(a_reload_finds_the_tenants_again),
 	};
 

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which connected processes may do more than their user, with real processes and namespaces. */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <sched.h>
 #include <stdbool.h>
+#include <stdlib.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "test.h"
@@ -17,7 +22,7 @@
 #define SO_PEERPIDFD 77
 #endif
 
-enum kind { PLAIN, WITHOUT, ADMIN, OTHER_PID_NS, OTHER_USER_NS, ENDED };
+enum kind { PLAIN, WITHOUT, ADMIN, OTHER_PID_NS, OTHER_USER_NS, ENDED, GAINS };
 
 static bool keep_capability(int capability)
 {
@@ -28,6 +33,26 @@ static bool keep_capability(int capability)
 	return syscall(SYS_capset, &h, d) == 0;
 }
 
+/* A copy of cat whose file has the capability. */
+static char program[] = "/tmp/standingXXXXXX";
+
+static bool make_program(void)
+{
+	const struct vfs_cap_data capability = {
+		.magic_etc = VFS_CAP_REVISION_2 | VFS_CAP_FLAGS_EFFECTIVE,
+		.data = { { .permitted = 1u << CAP_NET_ADMIN } },
+	};
+	const int from = open("/bin/cat", O_RDONLY | O_CLOEXEC), to = mkstemp(program);
+	struct stat st;
+	bool ok = from >= 0 && to >= 0 && fstat(from, &st) == 0 && fchmod(to, 0755) == 0;
+
+	for (ssize_t n = ok ? st.st_size : 0, more = 0; ok && n; n -= more)
+		ok = (more = sendfile(to, from, NULL, (size_t)n)) > 0;
+	close(from);
+	close(to);
+	return ok && !setxattr(program, "security.capability", &capability, sizeof(capability), 0);
+}
+
 static bool become(enum kind kind)
 {
 	switch (kind) {
@@ -35,6 +60,7 @@ static bool become(enum kind kind)
 	case ADMIN: return keep_capability(CAP_NET_ADMIN);
 	case OTHER_PID_NS: return unshare(CLONE_NEWPID) == 0;
 	case OTHER_USER_NS: return unshare(CLONE_NEWUSER) == 0;
+	case GAINS: return setresgid(4242, 4242, 4242) == 0 && setresuid(4242, 4242, 4242) == 0;
 	default: return true;
 	}
 }
@@ -54,7 +80,9 @@ static _Noreturn void run_client(enum kind kind, int channel)
 	if (!become(kind) || (kind == OTHER_PID_NS && fork()) || socketpair(AF_UNIX, SOCK_SEQPACKET, 0, end))
 		_exit(1);
 	*(int *)(void *)CMSG_DATA(&control.head) = end[0];
-	if (sendmsg(channel, &h, 0) == 1 && kind != ENDED)
+	if (sendmsg(channel, &h, 0) == 1 && kind == GAINS && dup2(channel, 0) == 0 && dup2(channel, 1) == 1)
+		execl(program, "cat", NULL);
+	if (kind != ENDED)
 		while (read(channel, &byte, 1) > 0)
 			;
 	_exit(0);
@@ -91,6 +119,10 @@ static enum ccs_standing standing_of(enum kind kind)
 	fd = receive_end(channel[0]);
 	if (fd < 0)
 		skip();
+	if (kind == GAINS) { /* the program answers */
+		assert_int_equal(write(channel[0], "x", 1), 1);
+		assert_int_equal(read(channel[0], &(char){ 0 }, 1), 1);
+	}
 	if (kind == ENDED) /* it stays a zombie, with its ID */
 		assert_int_equal(waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT), 0);
 	assert_int_equal(getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len), 0);
@@ -117,6 +149,17 @@ static void admins_of_other_namespaces_are_users(void **state)
 	assert_int_equal(standing_of(OTHER_USER_NS), CCS_STANDING_USER);
 }
 
+/* Its user connects, and becomes a program of the system, such as dumpcap, before the agent accepts. */
+static void a_user_gains_nothing_by_a_program_with_capabilities(void **state)
+{
+	if (geteuid() || !make_program()) {
+		unlink(program);
+		skip();
+	}
+	assert_int_equal(standing_of(GAINS), CCS_STANDING_USER);
+	unlink(program);
+}
+
 /* Its ID may be another's by now. */
 static void an_ended_process_is_a_user(void **state)
 {
@@ -135,6 +178,7 @@ int main(void)
 		cmocka_unit_test(net_admin_is_an_admin),
 		cmocka_unit_test(a_user_id_is_no_privilege),
 		cmocka_unit_test(admins_of_other_namespaces_are_users),
+		cmocka_unit_test(a_user_gains_nothing_by_a_program_with_capabilities),
 		cmocka_unit_test(an_ended_process_is_a_user),
 	};
 

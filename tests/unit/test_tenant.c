@@ -81,7 +81,15 @@ static void mistakes_are_reported_with_their_line(void **state)
 		{ "[tenant a]\nmatch = process\n", ":2: match: 'process' is not job:ID" },
 		{ "[tenant a]\nmatch = uid:root\n", ":2: match: 'root' is not a user ID" },
 		{ "[tenant a]\nmatch = job:\n", ":2: match: 'job:' is not" },
-		{ "[tenant a]\nmatch = job:47*\n", ":2: match: a job's ID '47*' has no *" },
+		{ "[tenant a]\nmatch = job:47*\n", ":2: match: '47*' is not a job's number" },
+		{ "[tenant a]\nmatch = job:4711_3\n", ":2: match: '4711_3' is not a job's number" },
+		{ "[tenant a]\nmatch = cgroup:backup.slice/*\n", ":2: match: 'backup.slice/*' matches no control group" },
+		{ "[tenant a]\nmatch = cgroup:/backup.slice/\n", ":2: match: '/backup.slice/' matches no control group" },
+		{ "[tenant a]\nmatch = app:ib_write_bw_longer*\n", ":2: match: 'ib_write_bw_longer*' matches no program" },
+		{ "[tenant a]\nmatch = uid:7\n[tenant b]\nmatch = uid:007\n", ":3: tenant b matches processes of" },
+		{ "[Tenant a]\nmatch = uid:1\n", ":1: expected [tenant NAME]" },
+		{ "[tenants a]\nmatch = uid:1\n", ":1: expected [tenant NAME]" },
+		{ "[tenant:a]\nmatch = uid:1\n", ":1: expected [tenant NAME]" },
 		{ "[tenant a]\nmatch = uid:1\nnonsense\n", ":3: malformed line" },
 		{ "[tenant]\nmatch = uid:1\n", ":1: expected [tenant NAME]" },
 		{ "[tenant a\nmatch = uid:1\n", ":1: the section has no ]" },
@@ -100,6 +108,21 @@ static void mistakes_are_reported_with_their_line(void **state)
 		assert_non_null(strstr(said, cases[i].wanted));
 	}
 	assert_int_equal(read_text("[tenant a]\nmatch = uid:1\n[tenant b]\nmatch = app:*\n"), 0);
+}
+
+/* Otherwise the tenant would be listed, and have no processes. */
+static void a_match_that_is_accepted_can_match(void **state)
+{
+	const char *slurm = "0::/system.slice/slurmstepd.scope/job_4711/step_0\n";
+
+	assert_int_equal(read_text("[tenant a]\nmatch = uid:007\n"), 0);
+	assert_int_equal(ccs_tenants_match(&t, "", "x", 7), 0);
+	assert_int_equal(read_text("[tenant a]\nmatch = job:04711\n"), 0);
+	assert_int_equal(ccs_tenants_match(&t, slurm, "x", 7), 0);
+	assert_int_equal(read_text("[tenant a]\nmatch = app:*[abc]_23456789[]x]bc\\d*\n"), 0);
+	assert_int_equal(ccs_tenants_match(&t, "", "a_23456789]bcd", 7), 0);
+	assert_int_equal(read_text("\xef\xbb\xbf[tenant a]\nmatch = uid:7\n"), 0); /* as some editors begin a file */
+	assert_int_equal(t.n, 1);
 }
 
 static void more_tenants_than_fit_are_refused(void **state)
@@ -177,6 +200,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tenants_are_read_and_other_sections_ignored),
 		cmocka_unit_test(mistakes_are_reported_with_their_line),
+		cmocka_unit_test(a_match_that_is_accepted_can_match),
 		cmocka_unit_test(more_tenants_than_fit_are_refused),
 		cmocka_unit_test(a_process_belongs_to_the_first_kind_that_matches),
 		cmocka_unit_test(names_of_users_groups_choose_no_tenant),

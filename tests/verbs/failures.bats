@@ -121,6 +121,16 @@ account() {
 	[ "$output" = "No queue pair failed." ]
 }
 
+@test "a file of another user does not control the terminal" {
+	printf '{"host": "h\033]0;x\007", "program": "p\302\233", "failures": [{"time": 1, "lqpn": 1, "rqpn": 2,
+		"peer": "\033[2J", "verdict": "v\n  verdict: forged\342\200\256", "facts": {"status": 12}}],
+		"live": [{"time": 1, "lqpn": 2, "rqpn": 1, "peer": "\033c", "local": "\033[2J"}]}' > evil
+	run -1 "$ccshim" doctor evil
+	[[ $output == *"+0.000 s  h?]0;x?, p?: QP 1 to ?[2J, QP 2: "* ]]
+	[[ $output == *"here: v?  verdict: forged?"* ]]
+	run -1 grep -cP '[^\x20-\x7e]' <<< "$output"
+}
+
 @test "other files are refused by name" {
 	echo '{"qps": []}' > report
 	: > empty

@@ -564,6 +564,34 @@ begin_other() {
 	[[ $output == *"--by tenant: no reply from the agent at $PWD/agent"* ]]
 }
 
+# An agent of another user shows no terms, and lists 256 processes.
+@test "sums by tenant say which terms and how many processes the agent does not show" {
+	begin
+	/usr/bin/python3 - "$PWD/agent" "$app" <<- 'END' 3>&- 7<&- 8>&- &
+		import socket, struct, sys
+		at = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+		at.bind(sys.argv[1])
+		at.listen()
+		while True:
+		    c = at.accept()[0]
+		    c.recv(99)
+		    c.send(struct.pack("IiII", 2, 0, 0, 1))
+		    c.recv(99)
+		    c.send(b'{"tenants": [], "clients": [{"pid": %s, "tenant": "a"}], "clients_omitted": 7}' % sys.argv[2].encode())
+	END
+	agent=$!
+	until [ -S agent ]; do kill -0 "$agent"; done
+	export CCSHIM_AGENT=$PWD/agent
+	$ccshim stat -p "$app" --by tenant > table 2> err
+	[ "$(cat err)" = "ccshim stat: --by tenant: the agent does not list 7 of its processes, which seem to have no tenant here" ]
+	grep -E '^ +a +[?] +[?] +2 ' table
+	$ccshim stat -p "$app" --by tenant --json 2> err | jq -e '.processes[0] | .tenant == "a" and
+		([has("weight", "cap_bps", "guarantee_bps", "class")] | any | not)'
+	kill "$agent"
+	wait "$agent" || true
+	agent=
+}
+
 @test "invalid options are refused" {
 	for args in "-p x" "-p 0" "-i 0" "-i soon" "-n 0" "-d more" "--sort byte" "--max-qps -1" "more" \
 		"--openmetrics --baseline" "--prometheus --display deltas" "--json --prometheus" "--prometheus --sort bytes" "--prometheus --by process" "--openmetrics --busy" "--prometheus --summary" "--openmetrics --by tenant" "--baseline --display deltas" "--no"; do

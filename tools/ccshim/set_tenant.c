@@ -43,8 +43,8 @@ static int report(int error, bool reached, const char *name, const char *socket)
 		tool_error("set", "no reply from the agent at %s: %s; tenants need ccshimd", socket,
 			   strerror(error));
 	else if (error == EPERM)
-		tool_error("set", "terms of tenants are set by root; a process of a tenant by job or uid may "
-			   "lower its cap and set class=background");
+		tool_error("set", "terms of tenants are set by root; a process of a tenant by job, or by a uid "
+			   "other than 0, may lower its cap and set class=background");
 	else if (error == ENOENT)
 		tool_error("set", "the agent has no tenant '%s'; the section [tenant %s] of " CCS_SYSTEM_FILE
 			   " defines one, and ccshimd reads it at SIGHUP", name, name);

@@ -7,6 +7,8 @@
 
 struct tenants {
 	const char *file;
+	bool named;              /* by an option */
+	bool has_key;
 	char host[64];
 	double port;             /* capacity of the fastest, bit/s; 0: unknown */
 	struct ccs_tenants now, read;

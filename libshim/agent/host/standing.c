@@ -61,6 +61,19 @@ static bool is_in_user_ns(pid_t pid)
 	       ccs_read_file("/proc/self/uid_map", own_map, sizeof(own_map)) && strcmp(map, own_map) == 0;
 }
 
+/*
+ * A process that waits to be accepted may become a program whose file has capabilities. Its user may then
+ * not inspect it: its files in /proc belong to root.
+ */
+static bool has_gained(const struct ucred *peer)
+{
+	char name[64];
+	struct stat st;
+
+	snprintf(name, sizeof(name), "/proc/%ld/status", (long)peer->pid);
+	return peer->uid && (stat(name, &st) || st.st_uid != peer->uid);
+}
+
 static enum ccs_standing read_standing(const struct ucred *peer)
 {
 	enum ccs_standing standing = CCS_STANDING_USER;
@@ -73,7 +86,7 @@ static enum ccs_standing read_standing(const struct ucred *peer)
 		standing = CCS_STANDING_ADMIN;
 	else if (peer->uid && peer->uid == geteuid())
 		standing = CCS_STANDING_AGENT;
-	return standing && is_in_user_ns(peer->pid) ? standing : CCS_STANDING_USER;
+	return standing && is_in_user_ns(peer->pid) && !has_gained(peer) ? standing : CCS_STANDING_USER;
 }
 
 bool ccs_peer_has_ended(int socket)

@@ -21,38 +21,55 @@
  * gets the same page: not memory of the agent without limit. */
 #define KEPT_NS 60000000000ull
 
+/* As many descriptors: a user with many user IDs would otherwise take all by short connections. */
+enum { USERS_MOST = 128 };               /* of a tenant with a page, or without it for KEPT_NS */
+
 enum { PAGE = CCS_CAP_PORTS * sizeof(struct ccs_cap) };
 
-/* Without memory for it the client's flows have the cap each. */
-static struct ccs_cap_page *open_page(struct ccs_agent *a, const struct ccs_client *c, const char name[64])
+static bool map_page(struct ccs_cap_page *p)
 {
-	struct ccs_cap_page *p = calloc(1, sizeof(*p));
 	static const char zeros[PAGE];
 	void *at = MAP_FAILED;
-	int error;
 
-	if (!p)
-		return NULL;
-	p->uid = c->uid;
-	p->admin = c->standing == CCS_STANDING_ADMIN;
-	memcpy(p->name, name, sizeof(p->name));
 	p->fd = memfd_create("ccshim-cap", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	/* write() sets its size and allocates it; ccshimd's filter refuses calls that only do that. */
 	if (p->fd >= 0 && write(p->fd, zeros, PAGE) == PAGE &&
 	    !fcntl(p->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		at = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, p->fd, 0);
-	if (at != MAP_FAILED) {
+	if (at == MAP_FAILED)
+		ccs_close(p->fd);
+	else
 		p->cap = at;
-		p->next = a->flows.caps;
-		a->flows.caps = p;
-		return p;
+	return at != MAP_FAILED;
+}
+
+static bool has_room(const struct ccs_agent *a, const char *name)
+{
+	unsigned users = 0;
+
+	for (const struct ccs_cap_page *p = a->flows.caps; p; p = p->next)
+		users += strcmp(p->name, name) == 0;
+	errno = EUSERS;
+	return users < USERS_MOST;
+}
+
+/* Without it the client's flows have the cap each. */
+static struct ccs_cap_page *open_page(struct ccs_agent *a, const struct ccs_client *c, const char name[64])
+{
+	struct ccs_cap_page *p = has_room(a, name) ? calloc(1, sizeof(*p)) : NULL;
+
+	if (!p || !map_page(p)) {
+		ccs_agent_warn(a, CCS_AGENT_WARN_REGION, "cannot share the cap of tenant %s (%s): each of its "
+			       "flows has the cap for itself", name, strerror(errno));
+		free(p);
+		return NULL;
 	}
-	error = errno;
-	ccs_close(p->fd);
-	free(p);
-	ccs_agent_warn(a, CCS_AGENT_WARN_REGION, "cannot share the cap of tenant %s (%s): each of its "
-		       "flows has the cap for itself", name, strerror(error));
-	return NULL;
+	p->uid = c->uid;
+	p->admin = c->standing == CCS_STANDING_ADMIN;
+	memcpy(p->name, name, sizeof(p->name));
+	p->next = a->flows.caps;
+	a->flows.caps = p;
+	return p;
 }
 
 void ccs_caps_renew_soon(struct ccs_agent *a, unsigned tenant)
@@ -87,6 +104,7 @@ static void close_pages(struct ccs_agent *a, uint64_t now_ns)
 			continue;
 		}
 		*at = p->next;
+		madvise(p->cap, PAGE, MADV_REMOVE); /* also for processes that have kept it */
 		munmap(p->cap, PAGE);
 		close(p->fd);
 		free(p);

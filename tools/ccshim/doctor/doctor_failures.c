@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "doctor.h"
 #include "observe/failure.h"
 #include "tools/ccshim/shared/ccshim.h"
@@ -42,12 +43,21 @@ static bool read_fact(struct json_read *j, const char *key, void *arg)
 	return json_skip(j);
 }
 
+/* The writer of the file must not control the terminal. */
+static bool read_text(struct json_read *j, char *text, size_t len)
+{
+	const bool ok = json_string(j, text, len);
+
+	ccs_make_printable(text, "");
+	return ok;
+}
+
 static bool read_end_member(struct json_read *j, const char *key, void *arg)
 {
 	struct end *e = arg;
 
 #define NUMBER(name, member) if (strcmp(key, name) == 0) return json_number(j, &e->member);
-#define TEXT(member) if (strcmp(key, #member) == 0) return json_string(j, e->member, sizeof(e->member));
+#define TEXT(member) if (strcmp(key, #member) == 0) return read_text(j, e->member, sizeof(e->member));
 	NUMBER("time", time) NUMBER("failed_time", time) NUMBER("failed_status", facts.status)
 	NUMBER("lqpn", lqpn) NUMBER("rqpn", rqpn) NUMBER("more", more)
 	TEXT(peer) TEXT(local) TEXT(how) TEXT(verdict)
@@ -75,9 +85,9 @@ static bool read_document_member(struct json_read *j, const char *key, void *arg
 	struct account *a = arg;
 
 	if (strcmp(key, "host") == 0)
-		return json_string(j, a->next.host, sizeof(a->next.host));
+		return read_text(j, a->next.host, sizeof(a->next.host));
 	if (strcmp(key, "program") == 0)
-		return json_string(j, a->next.program, sizeof(a->next.program));
+		return read_text(j, a->next.program, sizeof(a->next.program));
 	a->next.failed = strcmp(key, "failures") == 0;
 	a->has_failures |= a->next.failed;
 	if (a->next.failed || strcmp(key, "ended") == 0 || strcmp(key, "live") == 0)

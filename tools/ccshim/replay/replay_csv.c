@@ -10,6 +10,7 @@
 
 #include "base/suggest.h"
 #include "base/number.h"
+#include "base/text.h"
 #include "tools/ccshim/shared/ccshim.h"
 #include "replay.h"
 
@@ -81,9 +82,10 @@ static char *trim(char *text)
 static void copy_name(char *to, size_t len, const char *name)
 {
 	snprintf(to, len, "%s", name);
-	for (; *to; to++)
-		if (strchr(",\"#", *to) || (unsigned char)*to < ' ')
-			*to = '_';
+	for (char *p = to; *p; p++)
+		if (strchr(",\"#", *p) || (unsigned char)*p < ' ')
+			*p = '_';
+	ccs_make_printable(to, "");
 }
 
 /* Find or add a process; NULL as host: any. -1 after printing an error. */

@@ -157,6 +157,7 @@ static int read_tenants(struct stat_snapshot *s)
 
 	if (why)
 		tool_error("stat", "--by tenant: %s", why);
+	stat_warn_of_unlisted("stat", s);
 	return why ? -1 : 0;
 }
 

@@ -65,6 +65,7 @@ struct stat_snapshot {
 	unsigned denied;                 /* directories of other users that may not be read */
 	unsigned invisible;              /* files of PID namespaces that the reader does not see */
 	unsigned unreadable;             /* files that are damaged, of another version, or too many */
+	unsigned unlisted;               /* processes that the agent does not list, by stat_read_tenants() */
 	char stuck[256];                 /* users and containers whose files did not respond */
 	char obstacle[480];              /* why the file of the process asked for is not used */
 };
@@ -133,6 +134,8 @@ int stat_load(struct stat_snapshot *s, const char *file);
 const char *stat_read_tenants(struct stat_snapshot *s);
 /* The same from the agent's status, or NULL; false if it is not readable. */
 bool stat_parse_tenants(struct stat_snapshot *s, const char *status);
+/* Print once per program how many processes seem to have no tenant as the agent does not list them. */
+void stat_warn_of_unlisted(const char *cmd, const struct stat_snapshot *s);
 
 /* The output formats. */
 void stat_table(const struct stat_snapshot *s, FILE *out);

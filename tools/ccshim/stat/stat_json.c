@@ -80,8 +80,9 @@ static void write_process(struct ccs_json *j, const struct stat_snapshot *s,
 	if (*job.host)
 		ccs_json_str(j, "host", job.host);
 	ccs_job_json(j, &job);
-	if (*p->tenant) {
+	if (*p->tenant)
 		ccs_json_str(j, "tenant", p->tenant);
+	if (*p->tenant && p->terms.weight > 0) {
 		ccs_json_num(j, "weight", p->terms.weight);
 		ccs_json_num(j, "cap_bps", p->terms.cap);
 		ccs_json_num(j, "guarantee_bps", p->terms.guarantee);

@@ -176,6 +176,7 @@ static void format_terms(char cell[WIDE], const struct stat_process *p)
 {
 	const struct ccs_terms *t = &p->terms;
 	char rate[CCS_UNIT_LEN];
+	const char *none = *p->tenant && !(t->weight > 0) ? "?" : "-"; /* users see no terms */
 	size_t n = 0;
 
 	if (t->cap > 0)
@@ -186,7 +187,7 @@ static void format_terms(char cell[WIDE], const struct stat_process *p)
 				      ccs_format_unit(t->guarantee, CCS_UNIT_RATE, rate, sizeof(rate)));
 	if (t->floor > 0)
 		n += (size_t)snprintf(cell + n, WIDE - n, "background ");
-	snprintf(cell + (n ? n - 1 : 0), 2, "%s", n ? "" : "-");
+	snprintf(cell + (n ? n - 1 : 0), 2, "%s", n ? "" : none);
 }
 
 static void format_group(struct row *row, const struct stat_process *p, const struct stat_qp *qp)
@@ -197,7 +198,7 @@ static void format_group(struct row *row, const struct stat_process *p, const st
 	snprintf(row->cell[PROGRAM], WIDE, "%s", clean(h.program));
 	snprintf(row->cell[JOB], WIDE, "%s", *h.job ? clean(h.job) : "-");
 	snprintf(row->cell[TENANT], WIDE, "%s", *p->tenant ? p->tenant : "-");
-	snprintf(row->cell[WEIGHT], WIDE, *p->tenant ? "%g" : "-", p->terms.weight);
+	snprintf(row->cell[WEIGHT], WIDE, !*p->tenant ? "-" : p->terms.weight > 0 ? "%g" : "?", p->terms.weight);
 	format_terms(row->cell[TERMS], p);
 	snprintf(row->cell[QPS], WIDE, "%" PRIu64, qp->sums);
 }

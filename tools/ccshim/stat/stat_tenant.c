@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "config/options.h"
+#include "tools/ccshim/shared/ccshim.h"
 #include "tools/common/ask_agent.h"
 #include "tools/common/json_read.h"
 
@@ -74,6 +75,15 @@ static bool read_tenant(struct json_read *j, void *arg)
 
 static bool read_clients(struct json_read *j, const char *key, void *arg)
 {
+	struct stat_snapshot *s = arg;
+	double omitted;
+
+	if (strcmp(key, "clients_omitted") == 0) {
+		if (!json_number(j, &omitted))
+			return false;
+		s->unlisted = omitted > 0 && omitted < 1e9 ? (unsigned)omitted : 0;
+		return true;
+	}
 	return strcmp(key, "clients") == 0 ? json_array(j, read_client, arg) : json_skip(j);
 }
 
@@ -87,6 +97,16 @@ bool stat_parse_tenants(struct stat_snapshot *s, const char *status)
 	struct json_read clients = { .text = status, .at = status }, tenants = clients;
 
 	return status && json_object(&clients, read_clients, s) && json_object(&tenants, read_weights, s);
+}
+
+void stat_warn_of_unlisted(const char *cmd, const struct stat_snapshot *s)
+{
+	static bool warned;
+
+	if (s->unlisted && !warned)
+		tool_error(cmd, "--by tenant: the agent does not list %u of its processes, which seem to have no "
+			   "tenant here", s->unlisted);
+	warned |= s->unlisted;
 }
 
 const char *stat_read_tenants(struct stat_snapshot *s)

@@ -162,6 +162,7 @@ static bool read_tenants(struct stat_snapshot *s)
 
 	if (why)
 		tool_error("top", "--by tenant: %s", why);
+	stat_warn_of_unlisted("top", s);
 	return !why;
 }
 
