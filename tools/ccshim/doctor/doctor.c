@@ -113,6 +113,7 @@ static int diagnose(struct doctor *d, const char *root, bool json)
 	if (!status) {
 		for (size_t i = 0; i < d->after.ports; i++)
 			judge_port(d, &d->after.port[i]);
+		doctor_judge_missing(d);
 		doctor_judge_flows(d);
 		sort_findings(d);
 		status = doctor_count(d, DOCTOR_PROBLEM) ? EXIT_FAILED : EXIT_OK;
