@@ -769,6 +769,8 @@ ended() {
 	refused "$ccshim" doctor -i 0
 	said "-i: '0' is not a number from 0.1 to 86400"
 	refused "$ccshim" doctor --priority 8
+	refused "$ccshim" doctor --priority 3.5
+	said "--priority: '3.5' is not a whole number from 0 to 7"
 	refused "$ccshim" doctor now
 	said "unexpected argument 'now'"
 	rm -r "$root/after"
