@@ -145,7 +145,7 @@ enum doctor_meaning doctor_meaning_of(enum doctor_source source, const char *nam
 
 /* doctor_increase.c. False: the counter is new, or was reset, and its increase is not known. */
 bool doctor_compare(const struct doctor_pair *p, const struct doctor_counter *c, double *increase);
-/* The same counter; NULL: the port has none. */
+/* The same counter; NULL: the port does not have it. */
 const struct doctor_counter *doctor_find_counter(const struct doctor_port *p, const struct doctor_counter *c);
 /* 0 if it is not known. */
 double doctor_increase(const struct doctor_pair *p, const struct doctor_counter *c);

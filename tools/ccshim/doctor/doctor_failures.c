@@ -29,7 +29,7 @@ struct account {
 	struct end *end;
 	size_t ends;
 	struct end next;                 /* copied to each end before that is read */
-	double schema;                   /* of the file that is being read */
+	double schema;                   /* number of its schema */
 	bool has_failures;               /* the file that is being read */
 };
 
@@ -125,7 +125,7 @@ static bool is_other(const struct end *o, const struct end *e)
 	       is_same(o->local, e->peer);
 }
 
-/* Whether an end that may be the other of o is nearer to it in time than this one. */
+/* Whether another end than e that may belong to o is nearer to o in time. */
 static bool has_nearer(const struct account *a, const struct end *o, const struct end *e)
 {
 	for (size_t i = 0; i < a->ends; i++)

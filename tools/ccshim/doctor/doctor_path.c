@@ -160,7 +160,7 @@ static void add_uncompared(struct doctor_finding *f, const unsigned *counts)
 	snprintf(f->text + at, sizeof(f->text) - at, ".");
 }
 
-/* Nor would it be true if known counters cannot be compared. */
+/* Known counters whose increase is not known. */
 static void judge_uncompared(const struct doctor_pair *p)
 {
 	struct doctor_finding f = doctor_finding_at(p, "not-compared", DOCTOR_NOTE);
