@@ -129,7 +129,7 @@ FAKE_API void fake_stale_cqe(unsigned skip);
 enum { FAKE_KEY_FAILS = 0x7a170000 };
 /* A message finds no receive `times` times, although one is posted. */
 FAKE_API void fake_not_ready(unsigned skip, unsigned times);
-/* The next modify_qp is slow: it calls this first, without a lock. */
+/* The next modify_qp is slow: it calls this last, without a lock. */
 FAKE_API void fake_during_modify(void (*call)(void *arg), void *arg);
 /* The next destroy_qp calls this at its end, without a lock: another QP may get its memory. */
 FAKE_API void fake_after_destroy(void (*call)(void *arg), void *arg);

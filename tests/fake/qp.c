@@ -346,12 +346,12 @@ EXPORT int ibv_modify_qp(struct ibv_qp *ib, struct ibv_qp_attr *attr, int mask)
 	struct fake_cq *cq = cq_of(ib->recv_cq);
 	int rc;
 
-	fake_modifying();
 	if (cleans)
 		pthread_mutex_lock(&cq->batch);
 	rc = fake_modify_qp(ib, attr, mask);
 	if (cleans)
 		pthread_mutex_unlock(&cq->batch);
+	fake_modifying();
 	return rc;
 }
 

@@ -112,7 +112,7 @@ line() {
 	checks 0
 	line warn fabric "no RDMA device has an Ethernet interface"
 	refused $ccshim check --fabric --priority 8
-	said "--priority: '8' is not a number from 0 to 7"
+	said "--priority: '8' is not a whole number from 0 to 7"
 	refused $ccshim check --fabric true
 	run2 $ccshim check --fabric
 	[ "$status" -le 1 ]

@@ -151,14 +151,6 @@ statistics() {
 	jq -e '.ports == []' <<< "$output"
 }
 
-@test "a counter that decreased or is new is not judged" {
-	healthy
-	echo 3 > "$(hw mlx5_0)/packet_seq_err"
-	echo 3 > "$(hw mlx5_0)/roce_adp_retrans"
-	doctor 0
-	words "nothing found"
-}
-
 @test "peers that post too few receives are found, and few refusals are only a note" {
 	healthy
 	echo 5100 > "$(hw mlx5_0)/rnr_nak_retry_err"
@@ -269,6 +261,78 @@ device_twice() {
 	diff <(sed -n '/rows\[\] = {/,/^};/{ s,/\*.*\*/,,; /^\t \*/d; p; }' \
 		"$top_srcdir/tools/ccshim/doctor/doctor_counters.c" | grep -o '"[^"]*"' | tr -d '"' | sort) \
 		<(grep -v '^#' "$top_srcdir/tests/data/doctor-counters" | cut -d' ' -f4- | sort)
+}
+
+@test "counters that cannot be compared are named, and those of 32 bits may begin again" {
+	local hw port=sys/class/infiniband/mlx5_0/ports/1/counters
+	healthy
+	hw=$(hw mlx5_0)
+	echo 4294967290 > "$root/before/$hw/packet_seq_err"
+	echo 4 > "$hw/packet_seq_err"
+	doctor 1
+	found problem loss "mlx5_0/1 on ens1"
+	figure packet_seq_err 10
+	echo 3094967290 > "$root/before/$hw/packet_seq_err"
+	echo "N/A" > "$hw/out_of_buffer"
+	echo -1 > "$hw/out_of_sequence"
+	echo 65535 | tee "$root/before/$port/symbol_error" > $port/symbol_error
+	doctor 0
+	found note not-compared "mlx5_0/1 on ens1"
+	words "counters that were reset between the readings (1), or at their maximum, and count no more (1), or not to be read twice (2)."
+	for name in packet_seq_err symbol_error out_of_buffer out_of_sequence; do
+		grep -qE "^    $name +[0-9]+$" <<< "$output"
+	done
+	healthy
+	rm -r "$root/before/sys/class/infiniband/rxe0"
+	doctor 0
+	found note not-compared "rxe0/1 on eth0"
+	words "the port appeared between the readings"
+	rm -r sys/class/infiniband/mlx5_0 sys/class/infiniband/rxe0
+	doctor 0
+	found note not-compared "mlx5_0/1 on ens1"
+	words "the port disappeared between the readings"
+	absent "no RDMA device: load"
+	healthy
+	echo 18446744073709551615 > "$hw/packet_seq_err"
+	doctor 1
+	found problem loss "mlx5_0/1 on ens1"
+}
+
+@test "hfi1's counters of 32 bits say so in their names" {
+	root=$BATS_TEST_TMPDIR/root
+	mkdir -p "$root"/{before,after}
+	device_twice hfi1_0 hw TxDropped,32 7
+	doctor 1
+	found problem loss "hfi1_0/1 on hfi1_0"
+	figure TxDropped,32 7
+}
+
+# failed TIME LQPN RQPN LOCAL PEER: a file of one failure; ended TIME LQPN RQPN LOCAL PEER: of a destruction.
+failed() {
+	printf '{"schema":1,"time":%s,"host":"h","program":"p","failures":[{"time":%s,"lqpn":%s,"rqpn":%s,"local":"%s","peer":"%s","verdict":"here","facts":{"status":12,"answered":1,"retry_us":4e5}}]}' "$1" "$@"
+}
+ended() {
+	printf '{"schema":1,"time":%s,"host":"o","program":"p","failures":[],"ended":[{"how":"destroyed","time":%s,"lqpn":%s,"rqpn":%s,"local":"%s","peer":"%s"}]}' "$1" "$@"
+}
+
+@test "failures: the other end is of the same connection, also if numbers are used again" {
+	cd "$BATS_TEST_TMPDIR"
+	failed 100 17 18 10.0.0.1 10.0.0.2 > a1
+	failed 1000 17 18 10.0.0.1 10.0.0.2 > a2
+	ended 90 18 17 10.0.0.2 10.0.0.1 > b1
+	ended 2000 18 17 10.0.0.2 10.0.0.1 > b2
+	causes() { run2 "$ccshim" doctor --json "$@"; jq -c '[.failures[] | [.other_file, .cause]]' <<< "$output"; }
+	[ "$(causes a1 a2 b1 b2)" = '[["b1","destroyed"],["b2","unknown"]]' ] || { causes a1 a2 b1 b2; false; }
+	[ "$(causes b1 a2 a1)" = '[["b1","destroyed"],[null,"unknown"]]' ]
+	# A live one has the time of its file.
+	echo '{"schema":1,"time":1010,"host":"o","program":"p","failures":[],"live":[{"lqpn":18,"rqpn":17}]}' > live
+	[ "$(causes a1 a2 b1 live)" = '[["b1","destroyed"],["live","unknown"]]' ]
+	run2 "$ccshim" doctor a2 live
+	[[ $output == "+0.000 s  h, p: "*"peer: o, p: lives"* ]]
+	sed 's/"schema":1/"schema":9/' a1 > later
+	run2 "$ccshim" doctor later
+	[ "$status" -eq 2 ]
+	[[ $errors == *"later has schema 9, and this version reads schema 1"* ]]
 }
 
 @test "requests that fail while no packet arrives lack a path, and are no congestion" {
@@ -514,7 +578,7 @@ device_twice() {
 	found problem pause-storm "mlx5_0/1 on ens1"
 	words "This host sends a PAUSE storm"
 	healthy
-	sed -i '/_duration/d' nic/ens1/statistics
+	sed -i '/_duration/d' {.,"$root/before"}/nic/ens1/statistics
 	statistic ens1 tx_prio3_pause 29100
 	doctor 1
 	found problem pausing "mlx5_0/1 on ens1"
@@ -705,6 +769,8 @@ device_twice() {
 	refused "$ccshim" doctor -i 0
 	said "-i: '0' is not a number from 0.1 to 86400"
 	refused "$ccshim" doctor --priority 8
+	refused "$ccshim" doctor --priority 3.5
+	said "--priority: '3.5' is not a whole number from 0 to 7"
 	refused "$ccshim" doctor now
 	said "unexpected argument 'now'"
 	rm -r "$root/after"

@@ -506,6 +506,61 @@ static void requests_fail_after_the_port_is_down(void **state)
 	rig_close(&r);
 }
 
+static void until_the_poller_waits(void *arg)
+{
+	rig_until_others_sleep();
+}
+
+static void *post_one(void *arg)
+{
+	struct rig *r = arg;
+
+	fake_during_modify(until_the_poller_waits, NULL);
+	assert_int_equal(rig_post(r, 1, IBV_WR_RDMA_WRITE, 0, 64, 0), 0);
+	return NULL;
+}
+
+/*
+ * While the request fails in one thread, another polls: the device has flushed the receive, has not returned
+ * from the change of the state yet, and has not begun with what is posted afterwards.
+ */
+static void first_completion(struct rig *r, struct ibv_cq *rcq)
+{
+	struct ibv_recv_wr recv = { .wr_id = 50 }, *bad;
+	struct ibv_qp *first = r->a;
+	pthread_t thread;
+	struct ibv_wc wc;
+
+	r->a = rig_qp(r, r->scq, rcq);
+	rig_to_rts(r, r->a, r->b->qp_num);
+	assert_int_equal(ibv_post_recv(r->a, &recv, &bad), 0);
+	fake_hold(true);
+	assert_int_equal(pthread_create(&thread, NULL, post_one, r), 0);
+	while (!ibv_poll_cq(rcq, 1, &wc))
+		;
+	if (rcq != r->scq) /* its completion is written before, to the other CQ */
+		assert_int_equal(ibv_poll_cq(r->scq, 1, &wc), 1);
+	note("%llu %d\n", (unsigned long long)wc.wr_id, wc.status);
+	assert_string_equal(seen, "1 12\n");
+	seen[0] = '\0';
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	fake_hold(false);
+	if (rcq == r->scq)
+		rig_poll(rcq, 1, &wc);
+	assert_int_equal(ibv_destroy_qp(r->a), 0);
+	r->a = first;
+}
+
+static void a_request_fails_before_receives_are_flushed(void **state)
+{
+	struct rig r;
+
+	rig_open(&r, (struct rig_conf){ 0 });
+	first_completion(&r, r.rcq);
+	first_completion(&r, r.scq);
+	rig_close(&r);
+}
+
 #define RULES(kind) \
 	"CCSHIM_IMPAIR=qp=2," kind ":0,qp=5," kind ":1,qp=8," kind ":2,qp=11," kind ":3,qp=14," kind \
 	":4,qp=17," kind ":5,qp=20," kind ":6,qp=23," kind ":7"
@@ -521,6 +576,8 @@ static const struct rig_mode modes[] = {
 	{ "retry-gated", { RULES("retry"), GATED } },
 	{ "conditions", { "CCSHIM_IMPAIR=qp=2,delay=20ms,qp=4,flush:100ms,qp=6,retry:2,"
 			  "qp=9,access,qp=12,rnr:1,qp=14,fatal,qp=16,delay=1000s,qp=18,delay=1000s,retry:0s,flush:2ms,qp=20,delay=0,port", "CCSHIM_LINGER=10s", OPEN } },
+	{ "order", { "CCSHIM_IMPAIR=retry:0", OPEN } },
+	{ "order-rxe", { "CCSHIM_IMPAIR=retry:0", OPEN, "FAKERDMA_PROFILE=rxe" } },
 	{ "random", { RANDOM("7"), OPEN } },
 	{ "random-gated", { RANDOM("7"), GATED, "FAKERDMA_PROFILE=mlx5" } },
 	{ "retry-rxe", { RULES("retry"), OPEN, "FAKERDMA_PROFILE=rxe" } },
@@ -538,6 +595,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_failure_is_reported_as_by_the_device),
 	}, random[] = {
 		cmocka_unit_test(random_failures_lose_and_repeat_no_completion),
+	}, order[] = {
+		cmocka_unit_test(a_request_fails_before_receives_are_flushed),
 	}, conditions[] = {
 		cmocka_unit_test(requests_leave_after_the_delay),
 		cmocka_unit_test(an_idle_queue_pair_fails_at_its_time),
@@ -551,6 +610,7 @@ int main(int argc, char **argv)
 	};
 	const bool has_conditions = argc > 1 && strcmp(argv[1], "conditions") == 0;
 	const bool is_random = argc > 1 && strncmp(argv[1], "random", 6) == 0;
+	const bool is_order = argc > 1 && strncmp(argv[1], "order", 5) == 0;
 	char dir[] = "/tmp/impair.XXXXXX", command[64], seed[32];
 	const bool outer = argc < 2 && !getenv("IMPAIR_OUT") && mkdtemp(dir);
 	int failed;
@@ -562,7 +622,7 @@ int main(int argc, char **argv)
 		setenv("CCS_SEED", seed, 1);
 	}
 	failed = rig_run_in(argc, argv, "impair", modes, sizeof(modes) / sizeof(*modes),
-			    has_conditions ? conditions : is_random ? random : compared,
+			    has_conditions ? conditions : is_random ? random : is_order ? order : compared,
 			    has_conditions ? sizeof(conditions) / sizeof(*conditions) : 1);
 	snprintf(command, sizeof(command), "rm -r %s", dir);
 	return outer && system(command) ? 1 : failed;

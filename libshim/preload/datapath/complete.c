@@ -84,8 +84,8 @@ static bool has_later_timed(const struct qp *qp, const struct shadow_batch *a, i
 	return false;
 }
 
-/* `reserved` entries are for others. */
-static void flush_wrs(struct cq *cq, struct qp *qp, uint32_t reserved)
+/* At most `most` WRs; `reserved` entries are for others. */
+static void flush_wrs(struct cq *cq, struct qp *qp, uint32_t reserved, uint64_t most)
 {
 	struct wc_more more;
 	struct ibv_wc wc = { .qp_num = qp->qp_num, .status = IBV_WC_WR_FLUSH_ERR,
@@ -93,7 +93,7 @@ static void flush_wrs(struct cq *cq, struct qp *qp, uint32_t reserved)
 	struct ccs_flow *f = &qp->flow;
 
 	ccs_shadow_now(cq, &more);
-	while (f->wr_tail < f->wr_head && ccs_cq_ready_space(cq) > reserved) {
+	while (f->wr_tail < f->wr_head && most-- && ccs_cq_ready_space(cq) > reserved) {
 		const struct ccs_wr *wr = ccs_flow_wr(f, f->wr_tail++);
 
 		withhold(qp, f->wr_tail - 1);
@@ -120,6 +120,8 @@ complete_broken(struct cq *cq, struct qp *qp, uint32_t reserved, uint64_t empty_
 {
 	struct ccs_flow *f = &qp->flow;
 
+	if (qp->failure.impair && ccs_impair_has_status(qp))
+		flush_wrs(cq, qp, reserved, 1); /* a device completes it before it flushes any */
 	if (f->seg_tail < f->seg_head || !qp->failure.flush_seen) {
 		if (!qp->failure.deadline_ns || empty_ns < qp->failure.deadline_ns)
 			return true;
@@ -127,7 +129,7 @@ complete_broken(struct cq *cq, struct qp *qp, uint32_t reserved, uint64_t empty_
 		qp->failure.marker_posted = false;
 		qp->failure.flush_seen = true;
 	}
-	flush_wrs(cq, qp, reserved);
+	flush_wrs(cq, qp, reserved, UINT64_MAX);
 	if (f->wr_tail < f->wr_head)
 		return true;
 	ccs_qp_end_broken(qp);

@@ -9,6 +9,7 @@
 #include "config/impair.h"
 #include "observe/log.h"
 #include "preload/control/policy.h"
+#include "preload/cq/cq.h"
 #include "preload/datapath/async.h"
 #include "preload/object/clock.h"
 #include "preload/object/provider.h"
@@ -22,7 +23,8 @@ struct impairment {
 	uint64_t since_ns, first;        /* time of that, and the number of its first WR */
 	uint32_t done;                   /* bit i: rule i, which happens once, has happened */
 	bool failed;
-	enum ibv_wc_status status;       /* status of the failed WR, until it is delivered */
+	enum ibv_wc_status status;       /* of the failed WR, until it is delivered; 0: as a flush */
+	uint32_t vendor_err;
 	uint64_t last_due_ns;
 	uint64_t due_ns[];               /* by entry of the queue: when the WR may leave */
 };
@@ -125,21 +127,36 @@ bool ccs_impair_holds(struct qp *qp, uint64_t *now_ns)
 				 due_rule(qp, *now_ns) >= 0);
 }
 
-/* The device flushes the receives, and raises its events of the error state. */
+/* As the device reports the failure of a WR. */
+static struct ibv_wc failure_of(const struct qp *qp, enum ccs_impair_kind kind)
+{
+	const struct ccs_provider *provider = qp->ctx->provider;
+
+	if (kind == CCS_IMPAIR_PORT && provider->flushes_without_port)
+		kind = CCS_IMPAIR_FLUSH;
+	return (struct ibv_wc){ .status = failures[kind].status,
+				.vendor_err = provider->has_mlx5_codes ? failures[kind].mlx5 : 0 };
+}
+
+/*
+ * The device flushes the receives, and raises its events of the error state. A poll that finds such a
+ * receive must find that the QP is broken, so that the failed WR comes first.
+ */
 static void move_to_error(struct qp *qp, enum ccs_impair_kind kind)
 {
 	static const uint8_t events[CCS_IMPAIR_COUNT] = {
 		[CCS_IMPAIR_FATAL] = IBV_EVENT_QP_FATAL + 1, [CCS_IMPAIR_PORT] = IBV_EVENT_PORT_ERR + 1,
 	};
-	const struct ibv_wc wc = { .status = failures[kind].status, .vendor_err =
-				   qp->ctx->provider->has_mlx5_codes ? failures[kind].mlx5 : 0 };
+	const struct ibv_wc wc = failure_of(qp, kind);
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 
 	qp->failure.impair->failed = true;
-	qp->failure.impair->status = failures[kind].status;
+	qp->failure.impair->status = wc.status == IBV_WC_WR_FLUSH_ERR ? 0 : wc.status;
+	qp->failure.impair->vendor_err = wc.vendor_err;
 	ccs_recorder_failed(qp, &wc, events[kind]);
-	ccs_real()->ibv_modify_qp(qp->real, &attr, IBV_QP_STATE);
 	ccs_qp_fail(qp);
+	ccs_broken_add(qp);
+	ccs_real()->ibv_modify_qp(qp->real, &attr, IBV_QP_STATE);
 	if (kind == CCS_IMPAIR_FATAL)
 		ccs_async_raise(qp, IBV_EVENT_QP_FATAL);
 	if (!qp->real->srq)
@@ -204,15 +221,17 @@ uint64_t ccs_impair_due(struct qp *qp, uint64_t now_ns, uint64_t flow_due, uint6
 	return event != UINT64_MAX && (!due || event < due) ? event : due;
 }
 
+bool ccs_impair_has_status(const struct qp *qp)
+{
+	return qp->failure.impair->status;
+}
+
 void ccs_impair_status(struct qp *qp, struct ibv_wc *wc)
 {
 	struct impairment *im = qp->failure.impair;
 
 	wc->status = im->status ? im->status : IBV_WC_WR_FLUSH_ERR;
-	wc->vendor_err = qp->failure.vendor_err;
-	for (unsigned i = 0; wc->status != IBV_WC_WR_FLUSH_ERR && i < CCS_IMPAIR_COUNT; i++)
-		if (failures[i].status == wc->status)
-			wc->vendor_err = qp->ctx->provider->has_mlx5_codes ? failures[i].mlx5 : 0;
+	wc->vendor_err = im->status ? im->vendor_err : qp->failure.vendor_err;
 	im->status = 0;
 }
 

@@ -30,6 +30,8 @@ bool ccs_impair_fail(struct qp *qp, uint64_t now_ns);
  * next_poll: the time of the next poll, if a completion is waited for.
  */
 uint64_t ccs_impair_due(struct qp *qp, uint64_t now_ns, uint64_t flow_due, uint64_t next_poll);
+/* Whether a WR has failed, not as a flush, and is not completed yet: it is the QP's next. */
+bool ccs_impair_has_status(const struct qp *qp);
 /* Set the status of the QP's next WR that the shim completes. */
 void ccs_impair_status(struct qp *qp, struct ibv_wc *wc);
 

@@ -14,6 +14,7 @@ struct ccs_provider {
 	bool arms_by_index;              /* arming raises an event for completions not yet polled */
 	bool flushes;                    /* a WQE posted in the error state completes at once */
 	bool ignores_in_error;           /* a WQE posted in the error state may not complete */
+	bool flushes_without_port;       /* all WRs, when its port goes down; others retry */
 	bool reads_send_cq;              /* posting and polling read ibv_qp.send_cq */
 	bool remembers_rts;              /* ibv_wr_complete() needs RTS once since the last RESET */
 	bool hides_sent_imm;             /* only ibv_poll_cq() flags immediate data of a send */

@@ -166,7 +166,7 @@ int cmd_check(int argc, char **argv)
 	};
 	struct check c = { .root = "" };
 	struct run_options options = { .value = { NULL } };
-	double priority = 3;
+	unsigned long priority = 3;
 	bool json = false, ok = true;
 	int letter;
 
@@ -182,7 +182,7 @@ int cmd_check(int argc, char **argv)
 		else if (letter == OPT_FABRIC)
 			c.fabric = true;
 		else if (letter == OPT_PRIORITY)
-			ok &= tool_parse_number("check", "--priority", optarg, 0, 7, &priority);
+			ok &= tool_parse_count("check", "--priority", optarg, 0, 7, &priority);
 		else if (letter == '?')
 			ok = false;
 		else if (run_options_letter(&options, "check", letter))

@@ -113,6 +113,7 @@ static int diagnose(struct doctor *d, const char *root, bool json)
 	if (!status) {
 		for (size_t i = 0; i < d->after.ports; i++)
 			judge_port(d, &d->after.port[i]);
+		doctor_judge_missing(d);
 		doctor_judge_flows(d);
 		sort_findings(d);
 		status = doctor_count(d, DOCTOR_PROBLEM) ? EXIT_FAILED : EXIT_OK;
@@ -141,7 +142,7 @@ int cmd_doctor(int argc, char **argv)
 	struct doctor d = { .interval_s = 10 };
 	const char *root = NULL;
 	bool json = false, ok = true;
-	double priority = 3, pid = 0;
+	unsigned long priority = 3, pid = 0;
 	int c;
 
 	argv[0] = (char *)"ccshim doctor"; /* the prefix of getopt's messages */
@@ -150,8 +151,8 @@ int cmd_doctor(int argc, char **argv)
 		case 'h': return print_help();
 		case 'i': ok &= tool_parse_number("doctor", "-i", optarg, 0.1, 86400, &d.interval_s); break;
 		case OPT_JSON: json = true; break;
-		case OPT_PRIORITY: ok &= tool_parse_number("doctor", "--priority", optarg, 0, 7, &priority); break;
-		case OPT_RECORD: ok &= tool_parse_number("doctor", "--record", optarg, 1, INT_MAX, &pid); break;
+		case OPT_PRIORITY: ok &= tool_parse_count("doctor", "--priority", optarg, 0, 7, &priority); break;
+		case OPT_RECORD: ok &= tool_parse_count("doctor", "--record", optarg, 1, INT_MAX, &pid); break;
 		case OPT_ROOT: root = optarg; break;
 		default: ok = false;
 		}

@@ -143,7 +143,11 @@ struct doctor_pair {
 /* doctor_counters.c. The table of names that drivers have for their counters. */
 enum doctor_meaning doctor_meaning_of(enum doctor_source source, const char *name, int *priority);
 
-/* doctor_increase.c. The increase of a counter; 0 if it is new, or decreased because it was reset. */
+/* doctor_increase.c. False: the counter is new, or was reset, and its increase is not known. */
+bool doctor_compare(const struct doctor_pair *p, const struct doctor_counter *c, double *increase);
+/* The same counter; NULL: the port does not have it. */
+const struct doctor_counter *doctor_find_counter(const struct doctor_port *p, const struct doctor_counter *c);
+/* 0 if it is not known. */
 double doctor_increase(const struct doctor_pair *p, const struct doctor_counter *c);
 /*
  * The increase of all counters with a meaning of the mask; each that increased becomes a figure,
@@ -151,6 +155,8 @@ double doctor_increase(const struct doctor_pair *p, const struct doctor_counter 
  */
 double doctor_gather(struct doctor_finding *f, const struct doctor_pair *p, uint64_t mask, int priority);
 bool doctor_has(const struct doctor_port *p, uint64_t mask, int priority);
+/* The same port in that reading; NULL: it did not exist. */
+const struct doctor_port *doctor_find_port(const struct doctor_reading *r, const struct doctor_port *port);
 /* The earlier reading of the same port; false: it did not exist. */
 bool doctor_make_pair(struct doctor_pair *p, struct doctor *d, const struct doctor_port *is);
 struct doctor_finding doctor_finding_at(const struct doctor_pair *p, const char *verdict,
@@ -163,6 +169,8 @@ void doctor_judge_port(const struct doctor_pair *p);
 /* True: packets are lost because no path exists, not by congestion. */
 bool doctor_judge_path(const struct doctor_pair *p);
 void doctor_judge_notes(const struct doctor_pair *p);
+/* Ports that only one of the readings has. */
+void doctor_judge_missing(struct doctor *d);
 void doctor_judge_pauses(const struct doctor_pair *p);
 /* first: the port's findings begin there. */
 void doctor_judge_dcqcn(const struct doctor_pair *p, size_t first);

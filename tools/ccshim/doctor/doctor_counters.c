@@ -110,7 +110,7 @@ static const struct row {
 	ETH(OVERSIZE, "frames_rx_too_long", "frames_rx_oversized"),
 	ETH(DAMAGED, "frames_rx_bad_fcs", "frames_rx_jabber"),
 	ETH(DAMAGED_BEFORE, "frames_rx_stomped_crc"),
-	/* hfi1: drivers/infiniband/hw/hfi1/chip.c, rc.c, and drivers/infiniband/sw/rdmavt/qp.c */
+	/* hfi1, without the ",32" of short counters: drivers/infiniband/hw/hfi1/chip.c, rc.c, and drivers/infiniband/sw/rdmavt/qp.c */
 	HW(RNR, "RnrNak"), HW(NAK, "SeqNak"), HW(RESENT, "RcTimeOut", "RcResend"),
 	HW(REORDERED, "RcSeqNak", "RdmaSeq"), HW(XMIT_DISCARD, "XmitDscd", "TxDropped"),
 	HW(WAITED, "TxWait"), HW(DOWN, "SwLinkDown"), HW(RECEIVED, "RxPkt"), HW(SENT, "TxPkt"),
@@ -151,11 +151,11 @@ static const struct row {
 static bool is_named(const char *name, const char *pattern, int *priority)
 {
 	const char *at = strchr(pattern, '%');
-	const size_t head = at ? (size_t)(at - pattern) : 0;
+	const size_t head = at ? (size_t)(at - pattern) : strlen(pattern);
 
 	*priority = DOCTOR_NO_PRIORITY;
 	if (!at)
-		return strcmp(name, pattern) == 0;
+		return strncmp(name, pattern, head) == 0 && (!name[head] || strcmp(name + head, ",32") == 0);
 	if (strncmp(name, pattern, head) != 0 || name[head] < '0' || name[head] >= '0' + NIC_PRIORITIES)
 		return false;
 	if (at[1] == 'u')

@@ -30,6 +30,7 @@ struct account {
 	struct end *end;
 	size_t ends;
 	struct end next;                 /* copied to each end before that is read */
+	double schema;                   /* number of its schema */
 	bool has_failures;               /* the file that is being read */
 };
 
@@ -84,6 +85,10 @@ static bool read_document_member(struct json_read *j, const char *key, void *arg
 {
 	struct account *a = arg;
 
+	if (strcmp(key, "schema") == 0)
+		return json_number(j, &a->schema);
+	if (strcmp(key, "time") == 0) /* of a live queue pair */
+		return json_number(j, &a->next.time);
 	if (strcmp(key, "host") == 0)
 		return read_text(j, a->next.host, sizeof(a->next.host));
 	if (strcmp(key, "program") == 0)
@@ -103,11 +108,15 @@ static bool read_document(struct account *a, const char *file)
 
 	a->next = (struct end){ .file = file, .how = "lives" };
 	a->has_failures = false;
+	a->schema = 1;
 	if (!text)
 		tool_error("doctor", "unexpected argument '%s', which is no file that can be read: %m", file);
 	else if (!json_object(&j, read_document_member, a) || !json_end(&j) || !a->has_failures)
 		tool_error("doctor", "%s is no file of option failures (byte %zu); see ccshim-doctor(1)", file,
 			   (size_t)(j.at - j.text));
+	else if (a->schema != 1)
+		tool_error("doctor", "%s has schema %.0f, and this version reads schema 1: use the ccshim that wrote it",
+			   file, a->schema);
 	else
 		ok = true;
 	free(text);
@@ -120,16 +129,34 @@ static bool is_same(const char *a, const char *b)
 	return !*a || !*b || strcmp(a, "-") == 0 || strcmp(b, "-") == 0 || strcmp(a, b) == 0;
 }
 
+static bool is_other(const struct end *o, const struct end *e)
+{
+	return o != e && o->lqpn == e->rqpn && o->rqpn == e->lqpn && is_same(o->peer, e->local) &&
+	       is_same(o->local, e->peer);
+}
+
+/* Whether another end than e that may belong to o is nearer to o in time. */
+static bool has_nearer(const struct account *a, const struct end *o, const struct end *e)
+{
+	for (size_t i = 0; i < a->ends; i++)
+		if (is_other(&a->end[i], o) && fabs(a->end[i].time - o->time) < fabs(e->time - o->time))
+			return true;
+	return false;
+}
+
+/* Numbers of queue pairs are used again: ends of one connection are the nearest in time. */
 static const struct end *find_other(const struct account *a, const struct end *e)
 {
+	const struct end *other = NULL;
+
 	for (size_t i = 0; i < a->ends; i++) {
 		const struct end *o = &a->end[i];
 
-		if (o != e && o->lqpn == e->rqpn && o->rqpn == e->lqpn && is_same(o->peer, e->local) &&
-		    is_same(o->local, e->peer))
-			return o;
+		if (is_other(o, e) && (!other || fabs(o->time - e->time) < fabs(other->time - e->time)) &&
+		    !has_nearer(a, o, e))
+			other = o;
 	}
-	return NULL;
+	return other;
 }
 
 static enum ccs_other_end state_of(const struct end *o, const struct end *e)

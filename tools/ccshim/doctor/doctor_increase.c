@@ -5,14 +5,36 @@
 #include <math.h>
 #include <string.h>
 
+/* A counter of 32 bits begins again at 0: it is taken for one if it was and is this near to that. */
+#define WRAP (1ull << 28)
+
+const struct doctor_counter *doctor_find_counter(const struct doctor_port *p, const struct doctor_counter *c)
+{
+	for (size_t i = 0; i < p->counters; i++)
+		if (p->counter[i].source == c->source && strcmp(p->counter[i].name, c->name) == 0)
+			return &p->counter[i];
+	return NULL;
+}
+
+bool doctor_compare(const struct doctor_pair *p, const struct doctor_counter *c, double *increase)
+{
+	const struct doctor_counter *was = doctor_find_counter(p->was, c);
+	const bool wraps = was && was->value > c->value && was->value <= UINT32_MAX &&
+			   was->value > UINT32_MAX - WRAP && c->value < WRAP;
+
+	*increase = 0;
+	if (!was || (c->value < was->value && !wraps))
+		return false;
+	*increase = (double)(wraps ? (uint32_t)(c->value - was->value) : c->value - was->value);
+	return true;
+}
+
 double doctor_increase(const struct doctor_pair *p, const struct doctor_counter *c)
 {
-	const struct doctor_port *was = p->was;
+	double increase;
 
-	for (size_t i = 0; i < was->counters; i++)
-		if (was->counter[i].source == c->source && strcmp(was->counter[i].name, c->name) == 0)
-			return c->value > was->counter[i].value ? (double)(c->value - was->counter[i].value) : 0;
-	return 0;
+	doctor_compare(p, c, &increase);
+	return increase;
 }
 
 static bool matches(const struct doctor_counter *c, uint64_t mask, int priority)
@@ -47,17 +69,19 @@ double doctor_gather(struct doctor_finding *f, const struct doctor_pair *p, uint
 	return most;
 }
 
+const struct doctor_port *doctor_find_port(const struct doctor_reading *r, const struct doctor_port *port)
+{
+	for (size_t i = 0; i < r->ports; i++)
+		if (r->port[i].port == port->port && strcmp(r->port[i].device, port->device) == 0 &&
+		    strcmp(r->port[i].interface, port->interface) == 0)
+			return &r->port[i];
+	return NULL;
+}
+
 bool doctor_make_pair(struct doctor_pair *p, struct doctor *d, const struct doctor_port *is)
 {
-	for (size_t i = 0; i < d->before.ports; i++) {
-		const struct doctor_port *was = &d->before.port[i];
-
-		*p = (struct doctor_pair){ .d = d, .was = was, .is = is };
-		if (was->port == is->port && strcmp(was->device, is->device) == 0 &&
-		    strcmp(was->interface, is->interface) == 0)
-			return true;
-	}
-	return false;
+	*p = (struct doctor_pair){ .d = d, .was = doctor_find_port(&d->before, is), .is = is };
+	return p->was;
 }
 
 struct doctor_finding doctor_finding_at(const struct doctor_pair *p, const char *verdict,

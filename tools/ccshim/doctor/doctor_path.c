@@ -137,8 +137,83 @@ static void judge_unknown(const struct doctor_pair *p)
 	doctor_report(p->d, &f);
 }
 
+/* Counters of InfiniBand ports have 16 or 32 bits, and stay at their maximum until they are reset. */
+static bool is_at_maximum(const struct doctor_counter *c)
+{
+	return c->source == DOCTOR_PORT && (c->value == UINT16_MAX || c->value == UINT32_MAX);
+}
+
+enum { RESET, FULL, MISSING, UNCOMPARED };
+
+static void add_uncompared(struct doctor_finding *f, const unsigned *counts)
+{
+	static const char *const texts[UNCOMPARED] = {
+		[RESET] = "reset between the readings", [FULL] = "at their maximum, and count no more",
+		[MISSING] = "not to be read twice",
+	};
+	size_t at = (size_t)snprintf(f->text, sizeof(f->text), "Not judged are counters that were");
+
+	for (unsigned i = 0; i < UNCOMPARED; i++)
+		if (counts[i])
+			at += (size_t)snprintf(f->text + at, sizeof(f->text) - at, "%s %s (%u)",
+					       f->text[at - 1] == ')' ? ", or" : "", texts[i], counts[i]);
+	snprintf(f->text + at, sizeof(f->text) - at, ".");
+}
+
+/* Known counters whose increase is not known. */
+static void judge_uncompared(const struct doctor_pair *p)
+{
+	struct doctor_finding f = doctor_finding_at(p, "not-compared", DOCTOR_NOTE);
+	unsigned counts[UNCOMPARED] = { 0 };
+	double n;
+
+	for (size_t i = 0; i < p->is->counters; i++) {
+		const struct doctor_counter *c = &p->is->counter[i];
+		const bool is_lost = !doctor_compare(p, c, &n), is_full = n <= 0 && is_at_maximum(c);
+
+		if (!c->means || (!is_lost && !is_full))
+			continue;
+		counts[is_full ? FULL : doctor_find_counter(p->was, c) ? RESET : MISSING]++;
+		doctor_add_figure(&f, false, (double)c->value, "%s", c->name);
+	}
+	for (size_t i = 0; i < p->was->counters; i++) {
+		const struct doctor_counter *c = &p->was->counter[i];
+
+		if (!c->means || doctor_find_counter(p->is, c))
+			continue;
+		counts[MISSING]++;
+		doctor_add_figure(&f, false, (double)c->value, "%s", c->name);
+	}
+	if (!f.figures)
+		return;
+	add_uncompared(&f, counts);
+	f.remedy = "Reset counters that are at their maximum (perfquery -R), and run ccshim doctor again.";
+	doctor_report(p->d, &f);
+}
+
+static void report_missing(struct doctor *d, const struct doctor_port *port, const char *text)
+{
+	const struct doctor_pair p = { .d = d, .was = port, .is = port };
+	struct doctor_finding f = doctor_finding_at(&p, "not-compared", DOCTOR_NOTE);
+
+	snprintf(f.text, sizeof(f.text), "Not judged: the port %s.", text);
+	f.remedy = "Read the reason in the kernel's log (dmesg), and run ccshim doctor again.";
+	doctor_report(d, &f);
+}
+
+void doctor_judge_missing(struct doctor *d)
+{
+	for (size_t i = 0; i < d->after.ports; i++)
+		if (!doctor_find_port(&d->before, &d->after.port[i]))
+			report_missing(d, &d->after.port[i], "appeared between the readings");
+	for (size_t i = 0; i < d->before.ports; i++)
+		if (!doctor_find_port(&d->after, &d->before.port[i]))
+			report_missing(d, &d->before.port[i], "disappeared between the readings");
+}
+
 void doctor_judge_notes(const struct doctor_pair *p)
 {
+	judge_uncompared(p);
 	judge_waits(p);
 	judge_control(p);
 	judge_unknown(p);

@@ -148,17 +148,20 @@ static void judge_all_discards(const struct doctor_pair *p, double of_priorities
 {
 	struct doctor_finding f = doctor_finding_at(p, "drops", DOCTOR_PROBLEM);
 	const double lost = doctor_gather(&f, p, DOCTOR_BIT(DOCTOR_DISCARD), DOCTOR_NO_PRIORITY);
+	bool counts_pauses = false;
 	double pauses = 0;
 
 	if (!(lost > 1.1 * of_priorities))
 		return;
-	for (int prio = DOCTOR_NO_PRIORITY; prio < NIC_PRIORITIES; prio++)
+	for (int prio = DOCTOR_NO_PRIORITY; prio < NIC_PRIORITIES; prio++) {
+		counts_pauses |= doctor_has(p->is, DOCTOR_BIT(DOCTOR_TX_PAUSE), prio);
 		pauses += doctor_gather(&f, p, DOCTOR_BIT(DOCTOR_TX_PAUSE), prio);
+	}
 	if (lost < p->d->interval_s)
 		f.severity = DOCTOR_NOTE;
 	snprintf(f.text, sizeof(f.text), "The NIC discards packets for lack of buffers: they come faster than the "
-		 "host takes them, or than the link sends them, %s.", pauses > 0
-		 ? "although it sends PAUSE frames" : "and it sends no PAUSE frame");
+		 "host takes them, or than the link sends them%s.", pauses > 0
+		 ? ", although it sends PAUSE frames" : counts_pauses ? ", and it sends no PAUSE frame" : "");
 	f.remedy = "If they are RDMA packets, switch PFC on for their priority at the host and all switches, and "
 		   "control congestion: ccshim run. If not, enlarge the interface's rings (ethtool -G). Check the "
 		   "PCIe link's width and speed.";

@@ -27,7 +27,10 @@ static size_t width(void)
 /* A number with at least three digits and no exponent. */
 static char *format_number(double v, char *buf, size_t len)
 {
-	snprintf(buf, len, "%.*f", v == floor(v) || v >= 100 ? 0 : v >= 1 ? 1 : 3, v);
+	if (v >= 1e13)
+		snprintf(buf, len, "%.6g", v);
+	else
+		snprintf(buf, len, "%.*f", v == floor(v) || v >= 100 ? 0 : v >= 1 ? 1 : 3, v);
 	return buf;
 }
 
@@ -37,7 +40,7 @@ static void print_figure(const struct doctor *d, const struct doctor_figure *f)
 
 	format_number(f->value, value, sizeof(value));
 	if (f->is_counter)
-		printf("    %-40.40s %+*.0f  %s/s\n", f->name, 14, f->value,
+		printf(f->value < 1e13 ? "    %-40.40s %+14.0f  %s/s\n" : "    %-40.40s %+14.6g  %s/s\n", f->name, f->value,
 		       format_number(f->value / d->interval_s, rate, sizeof(rate)));
 	else
 		printf("    %-40.40s %14s\n", f->name, value);
@@ -85,7 +88,7 @@ void doctor_print(const struct doctor *d)
 		       notes == 1 ? "" : "s");
 	else
 		puts("nothing found");
-	if (!d->after.ports)
+	if (!d->before.ports && !d->after.ports)
 		terminal_wrap(stdout, width(), "", "There is no RDMA device: load the card's driver, or create a "
 			      "software device with rdma link add rxe0 type rxe netdev NAME.");
 	else if (d->traffic == 0)

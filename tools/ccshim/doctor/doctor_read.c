@@ -49,7 +49,7 @@ static bool read_counter(const char *path, uint64_t *value)
 	close(fd);
 	text[n > 0 ? n : 0] = '\0';
 	*value = strtoull(text, &end, 0);
-	return end != text;
+	return end != text && *text != '-';
 }
 
 /* Each file of the directory is a counter, except the age that cached values may have. */
