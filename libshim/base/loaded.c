@@ -154,7 +154,7 @@ static void __attribute__((constructor)) count_objects(void)
 
 /*
  * Ends the walk at the first definition after this object. A module that was opened later may have
- * one for itself only, as a static copy of libibverbs, so it counts only if there is no other.
+ * one for itself only, as a static copy of libibverbs. It counts only if no other object has one.
  */
 static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 {

@@ -8,8 +8,8 @@
 
 /*
  * The next definition after this object in the order of loading, in an object that was loaded with the
- * program or in the library (a prefix of its file name). Otherwise one in any object, before this one
- * preferably in the library. NULL: no other object has it. version: NULL for the default version.
+ * program or in the library (a prefix of its file name). Otherwise the definition of any object, in the
+ * library if it is before this one. NULL: no other object has it. version: NULL for the default version.
  */
 void *ccs_loaded_find(const char *library, const char *name, const char *version);
 

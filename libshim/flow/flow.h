@@ -84,7 +84,7 @@ struct ccs_flow_config {
 	double segment;          /* bytes */
 	double max_inflight;     /* bytes outstanding */
 	bool split, enforce;
-	uint64_t seed;           /* of the pacing jitter */
+	uint64_t seed;           /* the pacing jitter's */
 	ccs_flow_sink *sink;     /* NULL: none */
 };
 
@@ -113,7 +113,7 @@ struct ccs_telemetry {
 /* A flow's part in its tenant's terms. */
 struct ccs_flow_cap {
 	struct ccs_cap *shared;          /* with the tenant's other flows; NULL: no cap is in force */
-	double rate;                     /* of the cap, bit/s */
+	double rate;                     /* the cap's, bit/s */
 	uint64_t at_ns;                  /* when the next segment may leave, if `bytes` is not 0 */
 	uint64_t bytes;                  /* reserved for it */
 	bool background;                 /* the class of its tenant */
@@ -458,7 +458,7 @@ static inline double ccs_flow_poll_ns(const struct ccs_flow *f)
 
 /* A completion, which occurred between earliest_ns and latest_ns. */
 struct ccs_done {
-	uint64_t number;                 /* of the segment */
+	uint64_t number;                 /* the segment's */
 	bool ok;
 	bool lost;                       /* failed because the peer did not answer */
 	bool more;                       /* the same poll also returned that of a later timed one */

@@ -26,8 +26,8 @@ enum {
 	CCS_AGENT_SAME_QP = 8,           /* slots of a user for one QP at either end: its number can
 	                                  * be reused before the agent has processed the removal */
 	CCS_AGENT_USERS = 2 * CCS_AGENT_CLIENTS, /* users whose budgets are known */
-	CCS_AGENT_TURN_REQUESTS = 16,    /* of a user in a turn of the loop */
-	CCS_AGENT_TURN_FLOWS = 1024,     /* of a user that a turn scans */
+	CCS_AGENT_TURN_REQUESTS = 16,    /* a user's, in a turn of the loop */
+	CCS_AGENT_TURN_FLOWS = 1024,     /* a user's that a turn scans */
 	CCS_AGENT_ADDRESSES = 64,
 	CCS_AGENT_PORTS = 64,
 	CCS_AGENT_SWITCHES = 16,
@@ -171,14 +171,14 @@ struct ccs_peers {
 /* A user's part of a tenant's caps, in memory that its processes share with the agent. */
 struct ccs_cap_page {
 	struct ccs_cap_page *next;
-	char name[64];                   /* of the tenant */
+	char name[64];                   /* the tenant's */
 	uid_t uid;
 	bool admin;                      /* its clients have CCS_STANDING_ADMIN */
 	uint32_t clients;
 	uint64_t left_ns;                /* when the last of them left, if it has none */
 	int fd;
 	struct ccs_cap *cap;             /* CCS_CAP_PORTS */
-	double rate;                     /* of the cap, bit/s */
+	double rate;                     /* the cap's, bit/s */
 	struct {
 		char device[64];
 		uint32_t number;
@@ -236,7 +236,7 @@ struct ccs_client {
 	bool paused;                     /* the loop does not wait for it until its user has a budget */
 	bool hello_done;
 	struct ccs_shm *shm;             /* NULL: the client shares no region */
-	int shm_fd;                      /* of the region */
+	int shm_fd;                      /* the region's */
 	bool punched;                    /* it has released memory of the region: to be closed */
 	struct ccs_agent_flow *first;    /* of its flows */
 	uint32_t flows;

@@ -21,8 +21,8 @@
  * gets the same page: not memory of the agent without limit. */
 #define KEPT_NS 60000000000ull
 
-/* As many descriptors: a user with many user IDs would otherwise take all by short connections. */
-enum { USERS_MOST = 128 };               /* of a tenant with a page, or without it for KEPT_NS */
+/* Each user takes a descriptor: a user with many user IDs would otherwise take all by short connections. */
+enum { USERS_MOST = 128 };               /* users of a tenant that have a page, or had one within KEPT_NS */
 
 enum { PAGE = CCS_CAP_PORTS * sizeof(struct ccs_cap) };
 

@@ -23,7 +23,7 @@ struct impairment {
 	uint64_t since_ns, first;        /* time of that, and the number of its first WR */
 	uint32_t done;                   /* bit i: rule i, which happens once, has happened */
 	bool failed;
-	enum ibv_wc_status status;       /* of the failed WR, until it is delivered; 0: as a flush */
+	enum ibv_wc_status status;       /* the failed WR's, until it is delivered; 0: as a flush */
 	uint32_t vendor_err;
 	uint64_t last_due_ns;
 	uint64_t due_ns[];               /* by entry of the queue: when the WR may leave */
