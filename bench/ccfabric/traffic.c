@@ -343,12 +343,12 @@ static bool make(struct maker *m, const char *name, const char *value)
 }
 
 /* Jitter also applies to the starts in a file. */
-static bool read_file(struct fab_flows *f, const char *path, const struct fab_traffic *how, char *err,
-		      size_t len)
+static bool read_file(struct fab_flows *f, const char *path, const struct topology *t,
+		      const struct fab_traffic *how, char *err, size_t len)
 {
 	struct rng random = rng_of(how->seed, 1);
 
-	if (!fab_flows_read(f, path, err, len))
+	if (!fab_flows_read(f, path, t, err, len))
 		return false;
 	for (unsigned i = 0; i < f->n && how->jitter_us > 0; i++)
 		f->flow[i].start += (uint64_t)(1e6 * how->jitter_us * rng_unit(&random));
@@ -414,7 +414,7 @@ bool fab_traffic(struct fab_flows *f, const char *text, const struct topology *t
 	bool ok;
 
 	if (!strchr(text, ':') || strchr(text, '/'))
-		return read_file(f, text, how, err, len);
+		return read_file(f, text, t, how, err, len);
 	*f = (struct fab_flows){ 0 };
 	list_hosts(&m, t);
 	ok = make_all(&m, text);

@@ -199,7 +199,7 @@ alone() {
 		--topology missing|missing: No such file
 		--flows incast:16|'incast:16' is no traffic
 		--flows websearch:300%|'websearch:300%' is no traffic
-		--topology star:3@1g --flows far|flow 0 goes from node 0 to 9, which are not both hosts
+		--topology star:3@1g --flows far|far:2: node 9 is no host of the topology
 		--flows none|the traffic has no flows
 		--rto 1e-300|--rto: '1e-300' is less than 1ns; 0 is none
 		--flows /dev/zero|/dev/zero:1: this is not a text: it has null bytes

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "bench/sim/core/memory.h"
+#include "bench/sim/fabric/topology.h"
 #include "tools/common/words.h"
 
 #define FLOW_LINE "SOURCE DESTINATION PRIORITY PORT BYTES SECONDS"
@@ -35,7 +36,12 @@ void fab_flows_sort(struct fab_flows *f)
 		qsort(f->flow, f->n, sizeof(*f->flow), by_start);
 }
 
-static bool read_flow(struct words *w, struct fab_flow_spec *flow)
+static bool is_host(const struct topology *t, unsigned long long node)
+{
+	return node < t->nodes && !t->is_switch[node];
+}
+
+static bool read_flow(struct words *w, const struct topology *t, struct fab_flow_spec *flow)
 {
 	unsigned long long src, dst, priority, port, size;
 	double start;
@@ -55,6 +61,8 @@ static bool read_flow(struct words *w, struct fab_flow_spec *flow)
 	if (src == dst || !size)
 		return words_refuse(w, src == dst ? "the flow's source is its destination"
 					      : "the flow has no bytes");
+	if (!is_host(t, src) || !is_host(t, dst))
+		return words_refuse(w, "node %llu is no host of the topology", is_host(t, src) ? dst : src);
 	*flow = (struct fab_flow_spec){
 		.src = (unsigned)src, .dst = (unsigned)dst, .priority = (unsigned)priority,
 		.port = (unsigned)port, .size = size, .start = (uint64_t)llround(start * 1e12),
@@ -62,7 +70,7 @@ static bool read_flow(struct words *w, struct fab_flow_spec *flow)
 	return true;
 }
 
-static bool read_all(struct words *w, struct fab_flows *f)
+static bool read_all(struct words *w, const struct topology *t, struct fab_flows *f)
 {
 	unsigned long long n;
 
@@ -73,20 +81,20 @@ static bool read_all(struct words *w, struct fab_flows *f)
 	while (n--) {
 		struct fab_flow_spec flow;
 
-		if (!read_flow(w, &flow))
+		if (!read_flow(w, t, &flow))
 			return false;
 		fab_flows_add(f, flow);
 	}
 	return words_end_file(w, "the flows that its first line counts");
 }
 
-bool fab_flows_read(struct fab_flows *f, const char *path, char *err, size_t len)
+bool fab_flows_read(struct fab_flows *f, const char *path, const struct topology *t, char *err, size_t len)
 {
 	struct words w;
 	bool ok;
 
 	*f = (struct fab_flows){ 0 };
-	ok = words_open(&w, path, err, len) && read_all(&w, f);
+	ok = words_open(&w, path, err, len) && read_all(&w, t, f);
 	words_close(&w);
 	if (ok)
 		fab_flows_sort(f);

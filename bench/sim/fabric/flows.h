@@ -40,8 +40,10 @@ struct fab_flows {
 	struct fab_flow_spec *flow; /* in the order of their starts */
 };
 
-/* False with a sentence in err. */
-bool fab_flows_read(struct fab_flows *f, const char *path, char *err, size_t len);
+struct topology;
+
+/* Flows between hosts of t. False with a sentence in err. */
+bool fab_flows_read(struct fab_flows *f, const char *path, const struct topology *t, char *err, size_t len);
 void fab_flows_add(struct fab_flows *f, struct fab_flow_spec flow);
 void fab_flows_sort(struct fab_flows *f); /* after the last was added; keeps equal starts' order */
 void fab_flows_free(struct fab_flows *f);
