@@ -84,18 +84,24 @@ static void an_unsplit_message_departs_at_line_rate(void **state)
 	ccs_flow_destroy(&f);
 }
 
-/* The first segment of a flow is small, and no segment follows it before its completion. */
-static void the_first_segment_measures_the_path(void **state)
+static void open_on_unknown_path(struct ccs_flow *f)
 {
 	struct ccs_flow_config conf = flow_config(4096);
-	const struct ccs_seg *seg;
-	struct ccs_flow f;
-	uint64_t n;
 
 	spy_rate = INFINITY;
 	spy_window = 0;
 	conf.base_rtt_us = 0;
-	open_flow(&f, &conf, 16, 144, 0);
+	open_flow(f, &conf, 16, 144, 0);
+}
+
+/* The first segment of a flow is small, and no segment follows it before its completion. */
+static void the_first_segment_measures_the_path(void **state)
+{
+	const struct ccs_seg *seg;
+	struct ccs_flow f;
+	uint64_t n;
+
+	open_on_unknown_path(&f);
 	ccs_flow_accept(&f, 65536, CCS_WR_SIGNALED | CCS_WR_SPLIT);
 	seg = flow_next(&f, 1000000, &n);
 	assert_non_null(seg);
@@ -118,15 +124,11 @@ static void the_first_segment_measures_the_path(void **state)
 /* The algorithm asked while no WR waited, as after a drain in a pause of the application. */
 static void the_first_segment_after_a_pause_is_not_small(void **state)
 {
-	struct ccs_flow_config conf = flow_config(4096);
 	const struct ccs_seg *seg;
 	struct ccs_flow f;
 	uint64_t n;
 
-	spy_rate = INFINITY;
-	spy_window = 0;
-	conf.base_rtt_us = 0;
-	open_flow(&f, &conf, 16, 144, 0);
+	open_on_unknown_path(&f);
 	ccs_flow_accept(&f, 256, CCS_WR_SIGNALED | CCS_WR_SPLIT);
 	assert_non_null(flow_next(&f, 1000000, &n));
 	complete_up_to(&f, n, 1021000);
