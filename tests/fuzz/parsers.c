@@ -9,6 +9,7 @@
 #include "config/plugin.h"
 #include "config/request.h"
 #include "config/rules.h"
+#include "config/tenant.h"
 #include "feedback/wire.h"
 #include "tools/ccshim/stat/stat.h"
 #include "tools/ccshimd/auth.h"
@@ -126,13 +127,18 @@ static void ignore_complaint(void *arg, const char *sentence)
 static void fuzz_config(const uint8_t *bytes, size_t len)
 {
 	const struct ccs_match_subject subject = { .device = "mlx5_0", .port = 1 };
+	const char *file = fuzz_file(bytes, len);
+	static struct ccs_tenants tenants;
 	struct ccs_options o;
 	struct ccs_rules r;
 	int complaints = 0;
 
+	if (!ccs_tenants_read(&tenants, file, ignore_complaint, &complaints))
+		ccs_tenants_check_guarantees(&tenants, 10e9, ignore_complaint, &complaints);
+	FUZZ_CHECK(tenants.n <= CCS_TENANTS_MOST);
 	unsetenv("HOME");
 	unsetenv("XDG_CONFIG_HOME");
-	setenv("CCSHIM_CONFIG", fuzz_file(bytes, len), 1);
+	setenv("CCSHIM_CONFIG", file, 1);
 	if (ccs_rules_load(&r, &(struct ccs_match_subject){ .known = CCS_MATCH_APP, .app = "app" }, ignore_complaint, &complaints) < 0)
 		return;
 	ccs_rules_resolve(&r, &subject, &o, NULL, ignore_complaint, &complaints);
