@@ -376,28 +376,40 @@ static void alloc_telemetry(struct qp *qp)
 }
 
 /* Flows that need no feedback are registered where their tenant may have a cap. */
-static bool wants_cap(const struct qp *qp)
+static bool wants_cap(const struct ccs_policy *policy)
 {
-	return qp->policy->tenants && strcmp(qp->policy->options.agent, "off") != 0 &&
-	       ccs_agent_client_is_useful();
+	return policy->tenants && strcmp(policy->options.agent, "off") != 0 && ccs_agent_client_is_useful();
+}
+
+/* A thread that processes a request of ccshim set may change it; policies stay valid. */
+static const struct ccs_policy *policy_of(struct qp *qp)
+{
+	const struct ccs_policy *policy;
+
+	ccs_lock(&qp->lock);
+	policy = qp->policy;
+	ccs_unlock(&qp->lock);
+	return policy;
 }
 
 void ccs_qp_feedback_attach(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 {
 	const unsigned feedback_needs = qp->feedback.feedback_needs;
+	const struct ccs_policy *policy;
 	struct ccs_slot *slot;
 
 	if (mask & IBV_QP_DEST_QPN)
 		qp->feedback.peer_qpn = attr->dest_qp_num;
 	if (!(mask & IBV_QP_AV))
 		return;
-	if (!feedback_needs && !wants_cap(qp)) {
+	policy = policy_of(qp);
+	if (!feedback_needs && !wants_cap(policy)) {
 		ccs_qp_feedback_detach(qp);
 		return;
 	}
 	if (feedback_needs & NEEDS_RECORDS)
 		alloc_telemetry(qp);
-	if (qp->policy->automatic && !ccs_agent_client_is_useful()) {
+	if (policy->automatic && !ccs_agent_client_is_useful()) {
 		replace_slot(qp, NULL, CCS_FEEDBACK_NO_AGENT);
 		return;
 	}
