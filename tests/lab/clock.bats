@@ -53,7 +53,8 @@ setup_file() {
     --out "$BATS_FILE_TMPDIR" -- bash -uc "ccbench=$ccbench; $guest"
 }
 
-# rtts NAME: the least RTT of that case, its 98th percentile and the largest, in whole us.
+# rtts NAME: the least RTT of that case, its 98th percentile and the largest, in whole us. The path takes
+# 44.05 us, and a conversion of the device's clock errs by less than .1 us.
 rtts() {
   cat "$BATS_FILE_TMPDIR/$1"/*.csv | awk -F, '$2 == "ack" && ++n > 10 { print int($4) }' |
     sort -n | awk '{ rtt[NR] = $1 } END { print rtt[1], rtt[int(NR * .98)], rtt[NR] }'
@@ -72,7 +73,7 @@ ran() {
 
 @test "a late poll does not lengthen an RTT that the device timestamps" {
   ran right 0
-  ((least >= 44 && worst < 50))
+  ((least >= 43 && worst < 50))
 }
 
 @test "drift of 100 ppm changes no RTT by more than 2 us" {
