@@ -15,6 +15,7 @@ tests_libtests_la_SOURCES = \
 	tests/tools/forbidden_calls.h \
 	tests/unit/agentrig.c \
 	tests/unit/flow_fixture.c \
+	tests/unit/tenantrig.c \
 	tests/verbs/agent.c \
 	tests/verbs/agent.h \
 	tests/verbs/rig.c \

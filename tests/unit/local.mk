@@ -16,6 +16,7 @@ noinst_HEADERS += \
 	tests/unit/hpcc.h \
 	tests/unit/seed.h \
 	tests/unit/telemetry.h \
+	tests/unit/tenantrig.h \
 	tests/unit/test.h \
 	tests/unit/timely.h \
 	tests/unit/tree.h
@@ -24,6 +25,7 @@ if HAVE_CMOCKA
 unit_programs = \
 	tests/unit/test_advice \
 	tests/unit/test_agent_budgets \
+	tests/unit/test_agent_caps \
 	tests/unit/test_agent_claims \
 	tests/unit/test_agent_client \
 	tests/unit/test_agent_clients \
