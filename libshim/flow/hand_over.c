@@ -56,7 +56,7 @@ static int64_t spare_entries(const struct ccs_flow *f)
 	       (f->queue.seg_max > depth ? (int64_t)(depth - handed_over) : 0);
 }
 
-/* Bytes that should be in flight; the quarter is for the time that long segments take. */
+/* Bytes that should be in flight. Long segments take a quarter of the RTT more. */
 static double wanted_bytes(const struct ccs_flow *f)
 {
 	const struct ccs_cc_path *path = &f->cc.path;
@@ -169,7 +169,7 @@ static inline uint64_t release_due_ns(const struct ccs_flow *f, uint64_t now_ns)
 }
 
 /*
- * Whether the next segment, of that length, may leave as to the cap: then it will. It waits in the turn
+ * Whether the cap permits the next segment, of that length, to leave: then it will. It waits in the turn
  * that it reserved, even if it became shorter since; if it became longer, others wait for the difference.
  */
 static __attribute__((noinline)) bool draw(struct ccs_flow *f, uint64_t len, uint64_t now_ns)
@@ -197,7 +197,7 @@ static inline bool is_due(struct ccs_flow *f, uint64_t len, uint64_t now_ns)
 	       (release_due_ns(f, now_ns) <= now_ns && (!f->gate.cap || draw(f, len, now_ns)));
 }
 
-/* The release time, with the cap's, which may change before. */
+/* The release time of pacing or of the cap, whichever is later. The cap may change before. */
 static uint64_t next_due_ns(const struct ccs_flow *f, uint64_t now_ns)
 {
 	const uint64_t due = release_due_ns(f, now_ns);

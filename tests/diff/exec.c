@@ -492,7 +492,7 @@ static void op_query(struct end *e)
 	append(&e->calls, "~send_cq %d\n", e->qp->send_cq == e->scq);
 }
 
-/* Never smaller than what the application may have outstanding. */
+/* A queue is never resized to fewer entries than may be outstanding. */
 static void op_resize(const struct step *s)
 {
 	struct ibv_cq *cq = w.cq[s->end % w.cqs];

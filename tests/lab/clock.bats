@@ -54,7 +54,7 @@ setup_file() {
 }
 
 # rtts NAME: the least RTT of that case, its 98th percentile and the largest, in whole us. The path takes
-# 44.05 us, and a conversion of the device's clock errs by less than .1 us.
+# 44 us; conversions of the device's clock vary an RTT by some tens of nanoseconds.
 rtts() {
   cat "$BATS_FILE_TMPDIR/$1"/*.csv | awk -F, '$2 == "ack" && ++n > 10 { print int($4) }' |
     sort -n | awk '{ rtt[NR] = $1 } END { print rtt[1], rtt[int(NR * .98)], rtt[NR] }'

@@ -263,7 +263,7 @@ device_twice() {
 		<(grep -v '^#' "$top_srcdir/tests/data/doctor-counters" | cut -d' ' -f4- | sort)
 }
 
-@test "counters that cannot be compared are named, and those of 32 bits may begin again" {
+@test "counters that cannot be compared are named, and 32-bit counters may wrap" {
 	local hw port=sys/class/infiniband/mlx5_0/ports/1/counters
 	healthy
 	hw=$(hw mlx5_0)
@@ -278,7 +278,7 @@ device_twice() {
 	echo 65535 | tee "$root/before/$port/symbol_error" > $port/symbol_error
 	doctor 0
 	found note not-compared "mlx5_0/1 on ens1"
-	words "counters that were reset between the readings (1), or at their maximum, and count no more (1), or not to be read twice (2)."
+	words "Not judged: counters that were reset between the readings (1), that stay at their maximum until they are reset (1), that only one reading has (2)."
 	for name in packet_seq_err symbol_error out_of_buffer out_of_sequence; do
 		grep -qE "^    $name +[0-9]+$" <<< "$output"
 	done

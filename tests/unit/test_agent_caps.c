@@ -180,8 +180,8 @@ static void a_process_that_connects_again_gets_the_same_page(void **state)
 	tenants_end(&b);
 }
 
-/* A user with many user IDs could otherwise take all descriptors of the agent by one connection after another,
- * and its memory by what those processes keep. */
+/* A user with many user IDs could otherwise connect again and again until the agent has no descriptors left, and
+ * keep its memory in use by keeping the pages. */
 static void pages_of_former_users_are_few_and_released(void **state)
 {
 	struct ccs_client c = { .tenant = 1 };

@@ -521,8 +521,8 @@ static void *post_one(void *arg)
 }
 
 /*
- * While the request fails in one thread, another polls: the device has flushed the receive, has not returned
- * from the change of the state yet, and has not begun with what is posted afterwards.
+ * While the request fails in one thread, another polls: the device has flushed the receive, has not yet
+ * returned from the change of state, and has not begun with requests that are posted afterwards.
  */
 static void first_completion(struct rig *r, struct ibv_cq *rcq)
 {

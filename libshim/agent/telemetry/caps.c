@@ -21,7 +21,7 @@
  * gets the same page: not memory of the agent without limit. */
 #define KEPT_NS 60000000000ull
 
-/* Each user takes a descriptor: a user with many user IDs would otherwise take all by short connections. */
+/* A page takes a descriptor. Short connections from many user IDs would otherwise take all descriptors. */
 enum { USERS_MOST = 128 };               /* users of a tenant that have a page, or had one within KEPT_NS */
 
 enum { PAGE = CCS_CAP_PORTS * sizeof(struct ccs_cap) };

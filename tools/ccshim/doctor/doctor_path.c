@@ -148,15 +148,16 @@ enum { RESET, FULL, MISSING, UNCOMPARED };
 static void add_uncompared(struct doctor_finding *f, const unsigned *counts)
 {
 	static const char *const texts[UNCOMPARED] = {
-		[RESET] = "reset between the readings", [FULL] = "at their maximum, and count no more",
-		[MISSING] = "not to be read twice",
+		[RESET] = "that were reset between the readings",
+		[FULL] = "that stay at their maximum until they are reset",
+		[MISSING] = "that only one reading has",
 	};
-	size_t at = (size_t)snprintf(f->text, sizeof(f->text), "Not judged are counters that were");
+	size_t at = (size_t)snprintf(f->text, sizeof(f->text), "Not judged: counters");
 
 	for (unsigned i = 0; i < UNCOMPARED; i++)
 		if (counts[i])
 			at += (size_t)snprintf(f->text + at, sizeof(f->text) - at, "%s %s (%u)",
-					       f->text[at - 1] == ')' ? ", or" : "", texts[i], counts[i]);
+					       f->text[at - 1] == ')' ? "," : "", texts[i], counts[i]);
 	snprintf(f->text + at, sizeof(f->text) - at, ".");
 }
 
@@ -187,7 +188,8 @@ static void judge_uncompared(const struct doctor_pair *p)
 	if (!f.figures)
 		return;
 	add_uncompared(&f, counts);
-	f.remedy = "Reset counters that are at their maximum (perfquery -R), and run ccshim doctor again.";
+	f.remedy = counts[FULL] ? "Reset the counters at their maximum (perfquery -R), and run ccshim doctor again."
+				: "Run ccshim doctor again.";
 	doctor_report(p->d, &f);
 }
 

@@ -33,7 +33,7 @@ static const char *read_file(struct stat_process *p, const char *no_agent, unsig
 		return "no tenant of " CCS_SYSTEM_FILE " matches it";
 	snprintf(p->tenant, sizeof(p->tenant), "%s", file.tenant[i].name);
 	p->terms = file.tenant[i].terms;
-	return no_agent ? no_agent : unlisted ? "the agent does not list all of its processes, and not this one"
+	return no_agent ? no_agent : unlisted ? "the agent lists only some of its processes, without this one"
 			: "the agent has no flow of it, or has not read " CCS_SYSTEM_FILE
 				     " since it changed";
 }
