@@ -7,6 +7,7 @@
 enum {
 	AGENT_MESSAGE = 190,     /* bytes on the line */
 	AGENT_REPEAT = 8,        /* records after which the same rate is advised again */
+	AGENT_RETRY_US = 5000,   /* until a HELLO that was lost is sent again */
 };
 
 #define AGENT_CHANGE 0.05    /* of the advised rate, which is sent at once */

@@ -2,6 +2,7 @@
 /* One direction of a link: queues by priority, the transmitter, the line, and pauses. */
 #include <math.h>
 
+#include "bench/sim/core/agent.h"
 #include "bench/sim/core/memory.h"
 #include "priv.h"
 
@@ -238,6 +239,8 @@ void drop_packet(struct sim *s, uint32_t port, uint32_t packet, uint64_t *reason
 	} else if (kind != PAUSE) {
 		s->result->dropped_control++;
 	}
+	if (kind == HELLO)
+		set_event(s, s->now + ps_of(AGENT_RETRY_US), ANNOUNCE, s->packet[packet].flow);
 	free_packet(s, packet);
 }
 

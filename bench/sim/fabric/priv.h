@@ -20,6 +20,7 @@ enum { CONTROL = FAB_PRIORITIES, QUEUES };  /* PAUSE frames go before all priori
  * are in sim.c, and get this number, or 0. */
 enum event {
 	ARRIVE, FREE, DUE, TIMER, TIMEOUT, START, CHANGE, WATCH, RECORD, WARM, PAUSED, SHAPED, CREDITS, HELD,
+	ANNOUNCE,
 };
 
 enum { KIND_BITS = EVENT_KIND_BITS };

@@ -43,11 +43,17 @@ static void change(struct sim *s, uint32_t number)
 		changes_apply(s, 0);
 }
 
+static void announce_again(struct sim *s, uint32_t flow)
+{
+	if (!flow_is_done(&s->flow[flow]))
+		flow_announce(s, &s->flow[flow]);
+}
+
 static void (*const handler[])(struct sim *s, uint32_t number) = {
 	[FREE] = port_free, [DUE] = flow_due, [TIMER] = flow_timer, [TIMEOUT] = flow_timeout,
 	[START] = start_flows, [CHANGE] = change, [WATCH] = watch, [RECORD] = agent_read,
 	[WARM] = warm, [PAUSED] = network_pause, [SHAPED] = port_kick,
-	[CREDITS] = credits_give, [HELD] = host_held,
+	[CREDITS] = credits_give, [HELD] = host_held, [ANNOUNCE] = announce_again,
 };
 
 static void finish_flow(struct sim *s, struct flow *f)
