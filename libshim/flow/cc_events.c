@@ -327,7 +327,7 @@ void ccs_flow_cc_on_ack(struct ccs_flow *f, double rtt_us, double nic_wait_us, d
  */
 void ccs_flow_advise(struct ccs_flow *f, uint64_t now_ns)
 {
-	const bool begins = f->slow_start.ramping && f->sent, bound = ccs_flow_is_bound(f);
+	const bool begins = f->slow_start.ramping && f->sent, bound = ccs_flow_has_share(f);
 	struct ccs_slow_start *s = &f->slow_start;
 
 	if (!(f->cc.ops->needs & CCS_NEEDS_ADVICE))

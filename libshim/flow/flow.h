@@ -526,15 +526,6 @@ static inline bool ccs_flow_at_line_rate(const struct ccs_flow *f)
 	return ccs_flow_rate(f) >= f->cc.path.line_rate;
 }
 
-/* Whether an advised share of a port, rather than RTTs, gives the flow its rate. */
-static inline bool ccs_flow_is_bound(const struct ccs_flow *f)
-{
-	const struct ccs_telemetry *t = f->events.telemetry;
-
-	return (f->cc.ops->needs & CCS_NEEDS_ADVICE) && t && t->advised_rate > 0 &&
-	       t->advised_rate < CCS_ADVICE_SHARE * f->cc.path.line_rate;
-}
-
 /* True if RTTs are the algorithm's only feedback, and each may reduce the rate at once. */
 static inline bool ccs_flow_uses_rtts_only(const struct ccs_flow *f)
 {

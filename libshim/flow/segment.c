@@ -46,10 +46,16 @@ static uint32_t limit_by_cap(const struct ccs_flow *f, uint32_t len)
 	return len;
 }
 
-/* Advice gives its share of a port to a flow in the background, and short segments let others pass. */
-static bool is_background(const struct ccs_flow *f)
+bool ccs_flow_has_share(const struct ccs_flow *f)
 {
-	return f->gate.cap && f->gate.cap->background && ccs_flow_is_bound(f);
+	const struct ccs_telemetry *t = f->events.telemetry;
+	double capacity = f->cc.path.line_rate;
+
+	if (!(f->cc.ops->needs & CCS_NEEDS_ADVICE) || !t || !(t->advised_rate > 0))
+		return false;
+	for (unsigned i = 0; i < t->nhops; i++)
+		capacity = ccs_min(capacity, t->hops[i].capacity);
+	return t->advised_rate < CCS_ADVICE_SHARE * capacity;
 }
 
 /*
@@ -57,7 +63,8 @@ static bool is_background(const struct ccs_flow *f)
  * without control send a packet of each queue pair in turn. So a slow flow's segments have the
  * length that its rate sends in a segment's time. This does not apply where RTTs give flows their
  * shares: a faster flow, with longer segments, would get more and more. The host reads the clock
- * for the segments of all flows, which may fill the line.
+ * for the segments of all flows, which may fill the line. Shorter segments of the background let
+ * other flows pass.
  */
 static void follow_rate(struct ccs_flow *f, double shortest)
 {
@@ -76,10 +83,8 @@ void ccs_flow_update_split_len(struct ccs_flow *f)
 		f->segments.split_len = f->segments.len;
 		return;
 	}
-	if (!(f->cc.ops->needs & CCS_NEEDS_RTT))
-		follow_rate(f, SPLIT_MIN);
-	else if (is_background(f))
-		follow_rate(f, SEGMENT_MIN);
+	if (!(f->cc.ops->needs & CCS_NEEDS_RTT) || ccs_flow_has_share(f))
+		follow_rate(f, f->gate.cap && f->gate.cap->background ? SEGMENT_MIN : SPLIT_MIN);
 	else
 		f->segments.split_len = f->segments.len;
 	if (f->gate.cap)

@@ -462,6 +462,30 @@ static void a_slow_flow_of_a_fast_link_splits_into_shorter_segments(void **state
 	ccs_flow_destroy(&f);
 }
 
+/* At a port of 10 Gb/s: its capacity is the advice of a free port, where RTTs give the shares. */
+static void a_flow_with_a_share_of_a_full_port_splits_into_shorter_segments(void **state)
+{
+	struct ccs_flow f;
+	struct ccs_cc_ops rcp = spy;
+	struct ccs_telemetry port = { .nhops = 1, .hops = { { .capacity = 10e9 } } };
+	struct ccs_flow_config conf = flow_config(0);
+
+	(void)state;
+	rcp.needs = CCS_NEEDS_RTT | CCS_NEEDS_ADVICE;
+	conf.line_rate = 100e9;
+	spy_rate = 100e9;
+	open_started(&f, &conf);
+	f.cc.ops = &rcp;
+	f.events.telemetry = &port;
+	assert_int_equal(split_len_at(&f, 300e6), 65536);
+	port.advised_rate = 300e6;
+	assert_int_equal(split_len_at(&f, 300e6), 16384);
+	port.advised_rate = 10e9;
+	assert_int_equal(split_len_at(&f, 300e6), 65536);
+	f.events.telemetry = NULL;
+	ccs_flow_destroy(&f);
+}
+
 static void raise_rate(struct ccs_cc *cc, double now_us)
 {
 	(void)now_us;
@@ -550,6 +574,7 @@ int main(void)
 		cmocka_unit_test(a_slow_flow_with_losses_has_shorter_segments),
 		cmocka_unit_test(a_shallow_queue_gets_a_budget_until_a_wr_must_be_timed),
 		cmocka_unit_test(a_slow_flow_of_a_fast_link_splits_into_shorter_segments),
+		cmocka_unit_test(a_flow_with_a_share_of_a_full_port_splits_into_shorter_segments),
 		cmocka_unit_test(no_segment_is_longer_than_the_rest_of_its_wr),
 		cmocka_unit_test(a_single_loss_shortens_no_segments_of_a_window_by_rtts),
 		cmocka_unit_test(a_pause_that_is_shorter_than_the_timeout_is_no_loss),
