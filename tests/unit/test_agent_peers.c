@@ -261,7 +261,7 @@ static void replies_to_unverified_hellos_are_limited(void **state)
 	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
 
 	for (int i = 0; i < 600; i++) {
-		char from[INET_ADDRSTRLEN];
+		char from[24];
 
 		sprintf(from, "127.%d.%d.9", 1 + i / 200, i % 200);
 		rig_forge_message(r, from, NP, &m);
