@@ -338,7 +338,7 @@ void ccs_flow_advise(struct ccs_flow *f, uint64_t now_ns)
 		s->window = ccs_max(s->window, ccs_min(2 * f->cc.path.segment, (double)f->gate.max_inflight));
 	ccs_flow_cc_on_ack(f, 0, 0, 0, now_ns);
 	if (begins && bound)
-		ccs_pacing_charge_random(&f->gate.pacing, f->segments.len, false, now_ns);
+		ccs_pacing_charge_random(&f->gate.pacing, f->segments.split_len, false, now_ns);
 }
 
 void ccs_flow_cc_on_loss(struct ccs_flow *f, uint64_t now_ns)
