@@ -3,10 +3,14 @@
 
 #include <errno.h>
 #include <fenv.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <unistd.h>
 
 #pragma weak pthread_attr_setaffinity_np /* not in musl */
+
+atomic_uint ccs_threads;
 
 /* In whole words, as the kernel has them: older libraries refuse a set with more than it has. */
 static void set_all(cpu_set_t *cpus)
@@ -18,20 +22,38 @@ static void set_all(cpu_set_t *cpus)
 		CPU_SET((size_t)i, cpus);
 }
 
-/* NULL: as the process's own. */
-static int create(pthread_t *thread, const cpu_set_t *cpus, void *(*function)(void *), void *arg)
+static bool is_pinned(void)
+{
+	cpu_set_t cpus;
+
+	return sched_getaffinity(0, sizeof(cpus), &cpus) ||
+	       CPU_COUNT(&cpus) < sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+/* A program that locks its memory locks all of it, and more than the default may not be permitted. */
+enum { STACK = 1 << 20 };
+
+/* A sandbox may forbid the calls that set policy and CPUs (@resources of systemd), and SCHED_IDLE may
+ * not be left: they are made only if they are needed. */
+static int create(pthread_t *thread, void *(*function)(void *), void *arg)
 {
 	static const struct sched_param none = { 0 };
+	const int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
 	pthread_attr_t attr;
+	cpu_set_t cpus;
 	int rc = pthread_attr_init(&attr);
 
 	if (rc)
 		return rc;
-	pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
-	pthread_attr_setschedpolicy(&attr, SCHED_OTHER);
-	pthread_attr_setschedparam(&attr, &none);
-	if (cpus && pthread_attr_setaffinity_np)
-		rc = pthread_attr_setaffinity_np(&attr, sizeof(*cpus), cpus);
+	pthread_attr_setstacksize(&attr, STACK);
+	if (policy == SCHED_FIFO || policy == SCHED_RR) {
+		pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
+		pthread_attr_setschedpolicy(&attr, SCHED_OTHER);
+		pthread_attr_setschedparam(&attr, &none);
+	}
+	set_all(&cpus);
+	if (is_pinned() && pthread_attr_setaffinity_np)
+		rc = pthread_attr_setaffinity_np(&attr, sizeof(cpus), &cpus);
 	if (!rc)
 		rc = pthread_create(thread, &attr, function, arg);
 	pthread_attr_destroy(&attr);
@@ -41,19 +63,19 @@ static int create(pthread_t *thread, const cpu_set_t *cpus, void *(*function)(vo
 int ccs_thread_create(pthread_t *thread, void *(*function)(void *), void *arg)
 {
 	const int saved = errno;
-	cpu_set_t cpus;
 	fenv_t env;
 	sigset_t all, old;
 	int rc;
 
-	set_all(&cpus);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old); /* inherited, as the next */
 	fegetenv(&env);
 	fesetenv(FE_DFL_ENV);
-	rc = create(thread, &cpus, function, arg);
-	if (rc == EINVAL) /* a C library that knows fewer CPUs */
-		rc = create(thread, NULL, function, arg);
+	rc = create(thread, function, arg);
+	if (rc == EINVAL) /* a C library that knows fewer CPUs, or large thread-local variables */
+		rc = pthread_create(thread, NULL, function, arg);
+	if (!rc)
+		atomic_fetch_add(&ccs_threads, 1); /* late, so that none is counted that does not exist */
 	fesetenv(&env);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	errno = saved;

@@ -110,7 +110,7 @@ const struct ccs_opt ccs_opt_table[] = {
 		 "describes. Empty: none. Requires mode=enforce." },
 	{ .name = "linger", .type = CCS_OPT_TIME, .def = "10ms", .min = 0, .max = 1e7,
 	  QP_AT(linger),
-	  .doc = "How long ibv_destroy_qp, ibv_modify_qp to ERR and exit wait at most for "
+	  .doc = "How long ibv_destroy_qp, ibv_modify_qp to ERR or RESET, and exit wait at most for "
 		 "requests that were held back: these are posted at once, and waited for as "
 		 "long as they have been held back, so that a program's last messages arrive. "
 		 "With 0, they are lost." },

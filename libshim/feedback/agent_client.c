@@ -321,6 +321,7 @@ static void *client_thread(void *arg)
 		run_turn();
 	pthread_mutex_unlock(&client.lock);
 	ccs_close(client.fd);
+	atomic_fetch_sub(&ccs_threads, 1);
 	return NULL;
 }
 

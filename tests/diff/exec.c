@@ -115,6 +115,31 @@ static void op_pause(struct end *e)
 	append(&e->calls, "drained: %u\n", pauses - e->pauses);
 }
 
+/* Attributes that may change in RTS, or in SQD, where the path may as well. */
+static void op_modify(struct end *e, const struct step *s)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = e->paused ? IBV_QPS_SQD : IBV_QPS_RTS, .min_rnr_timer = s->n % 32,
+		.max_rd_atomic = (uint8_t)(1 + s->seed % 4),
+		.ah_attr = { .is_global = 1, .port_num = 1, .sl = s->n % 8,
+			     .grh.traffic_class = (uint8_t)(s->seed >> 8) },
+	};
+	const int path = e->paused && s->how & 2 ? IBV_QP_AV | IBV_QP_MAX_QP_RD_ATOMIC : 0;
+	struct ibv_qp_init_attr init;
+	int rc;
+
+	if (is_down(e))
+		return;
+	ibv_query_gid(w.ctx, 1, 1, &attr.ah_attr.grh.dgid);
+	rc = CALL(ibv_modify_qp(e->qp, &attr, path | IBV_QP_MIN_RNR_TIMER |
+				(s->how & 1 ? IBV_QP_STATE : 0)));
+	trace_step("%c: attributes, %s path", 'A' + (int)e->place, path ? "also the" : "not the");
+	read_async_events();
+	ibv_query_qp(e->qp, &attr, IBV_QP_AV, &init);
+	append(&e->calls, "modify: %d, timer %u, %u READs, class %#x, SL %u\n", rc, attr.min_rnr_timer,
+	       attr.max_rd_atomic, attr.ah_attr.grh.traffic_class, attr.ah_attr.sl);
+}
+
 /* One WR in the middle of a list fails. */
 static void op_fail(struct end *e, const struct step *s)
 {
@@ -177,7 +202,7 @@ static void op_refused(struct end *e, const struct step *s)
 		l.wr[1].num_sge = SGES + 1;
 		break;
 	case 0:
-		l.wr[1].num_sge = SGES + 1;
+		l.wr[1].num_sge = (int)w.sges + 1;
 		break;
 	case 1:
 		if (fake_profile()->takes_any_opcode)
@@ -613,6 +638,9 @@ static void run_step(const struct step *s)
 		return;
 	}
 	switch (s->op % 28) {
+	case 7:
+		op_modify(e, s);
+		break;
 	case 8: case 9:
 		op_poll(s);
 		break;

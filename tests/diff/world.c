@@ -544,7 +544,7 @@ void end_create(struct end *e)
 {
 	struct ibv_qp_init_attr_ex attr = {
 		.qp_context = e, .send_cq = e->scq, .recv_cq = e->rcq,
-		.cap = { .max_send_wr = e->depth, .max_recv_wr = RECEIVES, .max_send_sge = SGES,
+		.cap = { .max_send_wr = e->depth, .max_recv_wr = RECEIVES, .max_send_sge = w.sges,
 			 .max_recv_sge = 1, .max_inline_data = INLINE },
 		.qp_type = IBV_QPT_RC, .sq_sig_all = w.sig_all, .pd = w.pd,
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
@@ -639,6 +639,7 @@ static void end_open(unsigned i, unsigned layout, uint32_t depth)
 void world_open(const uint8_t *head)
 {
 	static const uint32_t depths[] = { 24, 3, 12, 40 };
+	static const uint32_t sges[] = { SGES, SGES, 1, 0 };
 	static const double latency[] = { 0, 0, 0, 5 }, rate[] = { 0, 0, 0, 1e10 };
 	const unsigned layout = head[0] % 4, link = head[5] % 4;
 	const uint32_t depth = depths[head[3] % 4];
@@ -653,6 +654,7 @@ void world_open(const uint8_t *head)
 	fake_atomics(w.atomics);
 	w.early = 0;
 	w.reads = (uint8_t)(1 + head[4] % 4);
+	w.sges = sges[head[6] % 4];
 	w.cqs = layout == 2 ? ENDS : layout == 0 ? 1 : 2;
 	device_open(head[2] & 1);
 	extra = fake_profile()->rounds_up ? (int)depth : 0;
@@ -668,7 +670,7 @@ void world_open(const uint8_t *head)
 	raise_pair(&w.end[0]);
 	raise_pair(&w.end[2]);
 	fake_link(latency[link], rate[link]);
-	trace_step("layout %u, depth %u, %s%s%s%s%u READs, link %u", layout, depth,
+	trace_step("layout %u, depth %u, %u SGEs, %s%s%s%s%u READs, link %u", layout, depth, w.sges,
 	     w.sig_all ? "all signalled, " : "", w.new_posts ? "ibv_wr_*, " : "",
 	     w.channel ? "events, " : "", w.cqx[0] ? "start_poll, " : "", w.reads, link);
 }

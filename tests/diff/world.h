@@ -75,6 +75,7 @@ struct world {
 	bool held, sig_all, new_posts, atomics, hung;
 	bool set_errno;                  /* the last checked call has changed errno */
 	uint8_t reads;
+	uint32_t sges;                   /* of a send */
 	struct text violations;
 	FILE *trace;                     /* readable trace of the steps, or NULL */
 };

@@ -91,19 +91,19 @@ static void random_wr(struct end *e, struct ibv_send_wr *wr, struct ibv_sge *sge
 		return;
 	}
 	wr->opcode = rare == 2 ? IBV_WR_SEND_WITH_INV : ops[next(s) % 10];
-	if (is_atomic(wr->opcode) && !w.atomics)
+	if (is_atomic(wr->opcode) && (!w.atomics || !w.sges))
 		wr->opcode = IBV_WR_RDMA_WRITE;
 	wr->send_flags = flags[next(s) % 4];
 	wr->imm_data = (uint32_t)next(s) | 1; /* no key */
 	aim(e, wr, INLINE + 8 * (next(s) % (AREA / 16 - INLINE / 8)));
 	wr->sg_list = sge;
-	wr->num_sge = is_atomic(wr->opcode) ? 1 : (int)(next(s) % (SGES + 1));
+	wr->num_sge = is_atomic(wr->opcode) ? 1 : (int)(next(s) % (w.sges + 1));
 	for (int i = 0; i < wr->num_sge; i++)
 		sge[i] = (struct ibv_sge){
 			.addr = (uintptr_t)e->local + INLINE + next(s) % (AREA / 2),
 			.length = is_atomic(wr->opcode) ? 8 : length(wr->opcode, s),
 			.lkey = w.mr->lkey };
-	if (is_atomic(wr->opcode) || wr->opcode == IBV_WR_RDMA_READ || next(s) % 4)
+	if (is_atomic(wr->opcode) || wr->opcode == IBV_WR_RDMA_READ || next(s) % 4 || !w.sges)
 		return;
 	wr->send_flags |= IBV_SEND_INLINE;
 	wr->num_sge = 1;
@@ -132,7 +132,7 @@ void list_plain(struct end *e, struct list *l, unsigned n, unsigned flags)
 	for (unsigned i = 0; i < n; i++) {
 		l->sge[i][0] = (struct ibv_sge){ .addr = (uintptr_t)e->local + 8 * i,
 						 .length = 8, .lkey = w.mr->lkey };
-		l->wr[i] = (struct ibv_send_wr){ .opcode = IBV_WR_RDMA_WRITE, .num_sge = 1,
+		l->wr[i] = (struct ibv_send_wr){ .opcode = IBV_WR_RDMA_WRITE, .num_sge = w.sges > 0,
 						 .sg_list = l->sge[i], .send_flags = flags };
 		aim(e, &l->wr[i], 8 * i);
 	}

@@ -183,6 +183,13 @@ settings=() refusal='' by_library='' expected=controlled
 	done
 }
 
+# Its threads begin with the policy idle, and may have no other.
+@test "the scheduling policy idle, without privileges" {
+	local privileges=()
+	[ "$(id -u)" != 0 ] || privileges=(setpriv --bounding-set=-sys_nice)
+	same '' "${privileges[@]}" chrt --idle 0 env LD_LIBRARY_PATH="$dir" "$dir/plain"
+}
+
 @test "LD_AUDIT" {
 	settings=(LD_AUDIT="$dir/AUDIT.so")
 	program plain

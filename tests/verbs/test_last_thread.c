@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -37,6 +38,8 @@ static void *work(void *arg)
 		rig_poll(r.scq, 1, &wc);
 	}
 	done = true;
+	if (setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 0 })) /* as a program that has used up all */
+		_exit(1);
 	return NULL;
 }
 

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -54,29 +55,64 @@ static const int at_exit[] = {
 #endif
 };
 
-static void add_calls(struct sock_filter *f, unsigned *n, const int *calls, size_t count)
+/* systemd's @resources, which services often forbid from their start. */
+static const int of_resources[] = {
+	SYS_ioprio_set, SYS_mbind, SYS_migrate_pages, SYS_move_pages, SYS_sched_setaffinity,
+	SYS_sched_setattr, SYS_sched_setparam, SYS_sched_setscheduler, SYS_set_mempolicy,
+	SYS_setpriority,
+#ifdef SYS_setrlimit
+	SYS_setrlimit,
+#endif
+};
+
+static void add_calls(struct sock_filter *f, unsigned *n, uint32_t action, const int *calls,
+		      size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		f[(*n)++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
 							 (uint32_t)calls[i], 0, 1);
-		f[(*n)++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+		f[(*n)++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action);
 	}
 }
 
-#define ADD(calls) add_calls(f, &n, calls, sizeof(calls) / sizeof(*(calls)))
+#define ADD_AS(action, calls) add_calls(f, &n, action, calls, sizeof(calls) / sizeof(*(calls)))
+#define ADD(calls) ADD_AS(SECCOMP_RET_ALLOW, calls)
+
+static unsigned begin_filter(struct sock_filter *f)
+{
+	f[0] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+					    offsetof(struct seccomp_data, nr));
+	return 1;
+}
+
+/* For all threads of the process. other: what is done with other calls. */
+static void install(struct sock_filter *f, unsigned n, uint32_t other)
+{
+	const struct sock_fprog program = { .filter = f, .len = (unsigned short)(n + 1) };
+
+	f[n] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, other);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program))
+		exit(2);
+}
+
+static void forbid_resources(void)
+{
+	struct sock_filter f[2 * CALLS_MAX];
+	unsigned n = begin_filter(f);
+
+	ADD_AS(SECCOMP_RET_KILL_PROCESS, of_resources);
+	install(f, n, SECCOMP_RET_ALLOW);
+}
 
 /* A process's verbs after connecting. */
-enum { POLLS = 0, EVENTS = 1, EXITS = 2 };
+enum { POLLS = 0, EVENTS = 1, EXITS = 2, SERVES = 4 };
 
-/* For all threads of the process. */
 static void permit(bool shim, unsigned what)
 {
 	struct sock_filter f[2 * CALLS_MAX];
-	struct sock_fprog program = { .filter = f };
-	unsigned n = 0;
+	unsigned n = begin_filter(f);
 
-	f[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-					      offsetof(struct seccomp_data, nr));
 	ADD(of_the_device);
 	if (what & EVENTS)
 		ADD(of_its_events);
@@ -86,11 +122,7 @@ static void permit(bool shim, unsigned what)
 		ADD(of_events);
 	if (shim && (what & EXITS))
 		ADD(at_exit);
-	f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
-	program.len = (unsigned short)n;
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program))
-		exit(2);
+	install(f, n, SECCOMP_RET_KILL_PROCESS);
 }
 
 static bool wait_for_event(struct rig *r)
@@ -134,10 +166,13 @@ static void run(unsigned what)
 	int status;
 
 	if (!pid) {
+		if (what & SERVES)
+			forbid_resources();
 		rig_open(&r, (struct rig_conf){ .channel = what & EVENTS });
 		if (r.channel && ibv_req_notify_cq(r.scq, 0))
 			exit(3);
-		permit(!rig_is("bare"), what);
+		if (!(what & SERVES))
+			permit(!rig_is("bare"), what);
 		status = traffic(&r, what & EVENTS) ? 0 : 1;
 		if (what & EXITS)
 			exit(status);
@@ -158,10 +193,22 @@ static void processes_make_only_the_documented_calls(void **state)
 	run(EVENTS | EXITS);
 }
 
+/* On all processors, and with an ordinary policy. */
+static void services_may_forbid_calls_that_set_resources(void **state)
+{
+	cpu_set_t cpus;
+
+	if (SANITIZED || sched_getaffinity(0, sizeof(cpus), &cpus) ||
+	    CPU_COUNT(&cpus) < sysconf(_SC_NPROCESSORS_ONLN))
+		skip();
+	run(SERVES | EVENTS | EXITS);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(processes_make_only_the_documented_calls),
+		cmocka_unit_test(services_may_forbid_calls_that_set_resources),
 	};
 
 	return rig_run_modes(argc, argv, "seccomp", tests, sizeof(tests) / sizeof(*tests));

@@ -4,7 +4,7 @@
 /* The last WRs of a QP. */
 #include "preload/object/qp_record.h"
 
-/* The application is about to destroy the QP, or to move it to ERR. No lock is held. */
+/* The application is about to destroy the QP, or to move it to ERR or RESET. No lock is held. */
 void ccs_linger(struct qp *qp);
 /* The same for all QPs: the process ends. */
 void ccs_linger_at_exit(void);

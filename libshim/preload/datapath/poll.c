@@ -31,13 +31,14 @@ static int poll_app(struct cq *cq, int n, struct ibv_wc *wc)
  */
 static int queue_behind_pending(struct cq *cq, int got, int n, struct ibv_wc *wc)
 {
+	const bool extended = cq->wc_flags & ~(uint64_t)IBV_WC_STANDARD_FLAGS;
 	const struct wc_more none = { 0 };
 
 	ccs_complete_flushed_receives(cq, wc, got);
 	ccs_drain(cq, true);
-	/* A poll batch may read the rest later, and needs the extended fields. */
+	/* A poll batch may read the rest later, and needs the fields that struct ibv_wc does not have. */
 	if (!ccs_cq_ready_count(cq) || ccs_cq_ready_space(cq) < (uint32_t)got ||
-	    (cq->ex && ccs_cq_ready_count(cq) + (uint32_t)got > (uint32_t)n))
+	    (extended && ccs_cq_ready_count(cq) + (uint32_t)got > (uint32_t)n))
 		return got;
 	for (int i = 0; i < got; i++)
 		ccs_cq_push(cq, &wc[i], &none, NULL);

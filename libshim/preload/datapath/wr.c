@@ -20,15 +20,18 @@ static bool is_valid_for_rxe(const struct qp *qp, const struct ibv_send_wr *wr)
 		: wr->opcode != IBV_WR_BIND_MW || !wr->num_sge;
 }
 
+/* In libmlx5's order, which has a code for each. */
 int ccs_wr_check(const struct qp *qp, const struct ibv_send_wr *wr)
 {
+	if (!qp->syscalls && wr->opcode > IBV_WR_SEND_WITH_INV)
+		return EINVAL;
+	if (!ccs_wr_sge_fit(qp, wr))
+		return qp->ctx->provider->too_large;
 	if (is_atomic(wr->opcode) && !qp->ctx->atomics)
 		return EOPNOTSUPP;
-	if (qp->syscalls ? !is_valid_for_rxe(qp, wr) : wr->opcode > IBV_WR_SEND_WITH_INV)
-		return EINVAL;
-	return !ccs_wr_sge_fit(qp, wr) || ((wr->send_flags & IBV_SEND_INLINE) &&
-					   ccs_wr_len(qp, wr) > qp->attr.cap.max_inline_data)
-		? qp->ctx->provider->too_large : 0;
+	if ((wr->send_flags & IBV_SEND_INLINE) && ccs_wr_len(qp, wr) > qp->attr.cap.max_inline_data)
+		return qp->ctx->provider->too_large;
+	return qp->syscalls && !is_valid_for_rxe(qp, wr) ? EINVAL : 0;
 }
 
 /* The application may reuse inline data once the call returns, so they are copied too. */

@@ -17,7 +17,7 @@ static inline bool ccs_wr_has_payload(const struct ibv_send_wr *wr)
 
 static inline bool ccs_wr_sge_fit(const struct qp *qp, const struct ibv_send_wr *wr)
 {
-	return (uint32_t)wr->num_sge <= ccs_max_sge(qp); /* a negative one is large */
+	return (uint32_t)wr->num_sge <= qp->attr.cap.max_send_sge; /* a negative one is large */
 }
 
 /* Payload bytes. Reads only fields that the opcode defines, and no scatter list that is longer

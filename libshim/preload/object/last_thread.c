@@ -5,14 +5,12 @@
  */
 #include "preload/object/last_thread.h"
 
-#include <dirent.h>
-#include <fcntl.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,61 +18,27 @@
 #include "base/thread.h"
 #include "preload/object/shim.h"
 
-enum { STEP_NS = 20000000, ENTRY_LEN = 32 };
+enum { STEP_NS = 20000000 };
 
 static pthread_key_t key;
 static atomic_bool first_ends, watching;
 
-/* Read a file of the thread into text. */
-static bool read_of_thread(const char *thread, const char *file, char *text, size_t size)
+/* A thread that has ended has no memory, so no program. */
+static bool has_first_ended(void)
 {
-	char path[64 + ENTRY_LEN];
-	ssize_t n = -1;
-	int fd;
+	char c;
 
-	snprintf(path, sizeof(path), "/proc/self/task/%.*s/%s", ENTRY_LEN, thread, file);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = read(fd, text, size - 1);
-		close(fd);
-	}
-	text[n > 0 ? n : 0] = '\0';
-	return n > 0;
+	return readlink("/proc/self/exe", &c, sizeof(c)) < 0 && errno == ENOENT;
 }
 
-/* The first thread remains as a zombie. The state follows the name, which is in parentheses. */
-static bool has_ended(const char *thread)
-{
-	char text[128];
-	const char *name_end;
-
-	if (!read_of_thread(thread, "stat", text, sizeof(text)))
-		return false;
-	name_end = strrchr(text, ')');
-	return name_end && strncmp(name_end, ") Z", 3) == 0;
-}
-
-static bool is_ours(const char *thread)
-{
-	char name[32];
-
-	return read_of_thread(thread, "comm", name, sizeof(name)) &&
-	       strncmp(name, "ccshim-", 7) == 0;
-}
-
+/* The first thread remains as a zombie. A directory's links are `.', its name, and its entries. No
+ * file is opened, because the application may have used up its descriptors. */
 static bool are_only_ours_left(void)
 {
-	DIR *dir = opendir("/proc/self/task");
-	const struct dirent *e;
-	bool only = dir;
+	struct stat tasks;
 
-	while (only && (e = readdir(dir)))
-		if (e->d_name[0] != '.')
-			only = atol(e->d_name) == getpid() ? has_ended(e->d_name)
-							    : is_ours(e->d_name);
-	if (dir)
-		closedir(dir);
-	return only;
+	return has_first_ended() && !stat("/proc/self/task", &tasks) &&
+	       tasks.st_nlink == 2 + 1 + atomic_load(&ccs_threads);
 }
 
 /* Ends the process as the C library does when the last thread ends. */

@@ -193,7 +193,7 @@ static void wr_set_sge_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_sge
 
 	if (!wr)
 		return;
-	if (n > ccs_max_sge(qp)) {
+	if (n > qp->attr.cap.max_send_sge) {
 		set_error(qp->wr_batch, qp->ctx->provider->batch_too_large);
 		return;
 	}

@@ -288,10 +288,10 @@ static int modify_qp(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 		ccs_qp_set_send_cq(qp, false);
 		return ccs_real()->ibv_modify_qp(qp->real, attr, mask);
 	}
-	if (to_error)
+	if (to_error || to_reset) {
 		ccs_linger(qp);
-	if (to_error || to_reset)
 		end_qp(qp, to_reset ? "reset" : "error");
+	}
 	if (writes)
 		ccs_wr_batch_lock_to_modify(qp);
 	rc = to_reset ? modify_to_reset(qp, attr, mask) : modify_state(qp, attr, mask);
