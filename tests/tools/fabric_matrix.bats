@@ -261,7 +261,7 @@ matrix() {
 		matrix --pmax nan|--pmax: 'nan' is no fraction
 		matrix --pmax 2|--pmax: a probability of '2' is above 1
 		matrix --alpha 1/0|--alpha: '1/0' is no fraction
-		matrix --buffer x|--buffer: 'x' is not a number of bytes
+		matrix --buffer x|--buffer: 'x' is not a whole number of bytes
 		matrix --cc auto --cc none --cc auto|--cc: 'auto' is given twice
 	END
 	run "$ccfabric" matrix -q --models "$(models)" --out_json /missing/file
