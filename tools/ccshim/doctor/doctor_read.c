@@ -3,6 +3,7 @@
 #include "doctor.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -36,15 +37,22 @@ static int is_visible(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
+static void note_denial(struct doctor_port *p)
+{
+	p->denied += errno == EACCES || errno == EPERM;
+}
+
 /* False: the file has no number, as counters that are switched off. */
-static bool read_counter(const char *path, uint64_t *value)
+static bool read_counter(struct doctor_port *p, const char *path, uint64_t *value)
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char text[32], *end;
 	ssize_t n;
 
-	if (fd < 0)
+	if (fd < 0) {
+		note_denial(p);
 		return false;
+	}
 	n = read(fd, text, sizeof(text) - 1);
 	close(fd);
 	text[n > 0 ? n : 0] = '\0';
@@ -60,9 +68,11 @@ static void add_directory(struct doctor_port *p, enum doctor_source source, cons
 	uint64_t value;
 	const int n = scandir(dir, &list, is_visible, alphasort);
 
+	if (n < 0)
+		note_denial(p);
 	for (int i = 0; i < n; i++) {
 		snprintf(path, sizeof(path), "%s/%s", dir, list[i]->d_name);
-		if (strcmp(list[i]->d_name, "lifespan") != 0 && read_counter(path, &value))
+		if (strcmp(list[i]->d_name, "lifespan") != 0 && read_counter(p, path, &value))
 			add_counter(p, source, list[i]->d_name, value);
 		free(list[i]);
 	}
