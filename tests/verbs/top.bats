@@ -100,6 +100,13 @@ ended() {
 	$ccshim top -i 0.05 --filter "$app" | grep -E "^ *$app shown "
 }
 
+@test "a full standard output ends it, not only after the last page" {
+	for json in "" --json; do
+		run -1 sh -c '"$@" > /dev/full' - $ccshim top $json -i 0.01 -n 1000000000
+		[ "$output" = "ccshim: standard output: No space left on device" ]
+	done
+}
+
 @test "a terminal of 24 by 80 is filled exactly, also with more flows than lines" {
 	begin
 	open_screen 24 80 -i 0.2
