@@ -193,7 +193,7 @@ static void judge_uncompared(const struct doctor_pair *p)
 	doctor_report(p->d, &f);
 }
 
-/* Counters that the caller may not read, which "nothing found" would hide. */
+/* Counters that the caller may not read: a host where they are left out is not healthy. */
 static void judge_denied(const struct doctor_pair *p)
 {
 	struct doctor_finding f = doctor_finding_at(p, "not-compared", DOCTOR_NOTE);
