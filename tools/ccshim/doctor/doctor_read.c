@@ -45,17 +45,10 @@ static void note_denial(struct doctor_port *p)
 /* False: the file has no number, as counters that are switched off. */
 static bool read_counter(struct doctor_port *p, const char *path, uint64_t *value)
 {
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char text[32], *end;
-	ssize_t n;
 
-	if (fd < 0) {
+	if (!ccs_read_file(path, text, sizeof(text)))
 		note_denial(p);
-		return false;
-	}
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
 	*value = strtoull(text, &end, 0);
 	return end != text && *text != '-';
 }
