@@ -40,16 +40,16 @@ struct comparison {
 	struct fab_figures *figures; /* of each setting */
 };
 
-static const struct fab_preset *find_preset(const char *name)
+/* The name may be before, among or after the options. */
+static const struct fab_preset *find_preset(int argc, char **argv, int *at)
 {
-	const struct fab_preset *p;
-
-	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
 		output_help(usage);
-	for (p = fab_presets; p->name; p++)
-		if (strcmp(p->name, name) == 0)
-			return p;
-	die("'%s' is no scenario; collective, trunk, claims and kv are", name);
+	for (*at = 1; *at < argc; ++*at)
+		for (const struct fab_preset *p = fab_presets; p->name; p++)
+			if (strcmp(p->name, argv[*at]) == 0)
+				return p;
+	die("'%s' is no scenario; collective, trunk, claims and kv are", argv[1]);
 }
 
 /* The value of an option of ours, or NULL. */
@@ -69,13 +69,16 @@ static const char *value_of(const char *option, int argc, char **argv, int *i)
 static void parse(struct comparison *c, int argc, char **argv)
 {
 	const char *value;
+	int name;
 
 	if (argc < 2)
 		die("a scenario is missing: collective, trunk, claims or kv");
-	c->preset = find_preset(argv[1]);
+	c->preset = find_preset(argc, argv, &name);
 	c->arg = mem_zeroed((size_t)argc, sizeof(*c->arg));
 	c->cc[c->settings++] = "none";
-	for (int i = 2; i < argc; i++) {
+	for (int i = 1; i < argc; i++) {
+		if (i == name)
+			continue;
 		if (strcmp(argv[i], "--help") == 0)
 			output_help(usage);
 		if (c->settings == SETTINGS_MAX)

@@ -75,11 +75,11 @@ static bool parse_size(struct maker *m, const char *text)
 static bool make_incast(struct maker *m, const char *text)
 {
 	unsigned n, to = 0;
-	char size[32];
+	char size[32], tail;
 	int end = 0;
 
 	if (sscanf(text, "%5u,%31[^,]%n", &n, size, &end) != 2 || !parse_size(m, size) ||
-	    (text[end] && (sscanf(text + end, ",%5u", &to) != 1 || to >= m->hosts)) || !n || m->hosts < 2)
+	    (text[end] && (sscanf(text + end, ",%5u%c", &to, &tail) != 1 || to >= m->hosts)) || !n || m->hosts < 2)
 		return false;
 	for (unsigned i = 0; i < n; i++)
 		add(m, (to + 1 + i % (m->hosts - 1)) % m->hosts, to, m->size, 0);
@@ -359,6 +359,7 @@ static bool read_file(struct fab_flows *f, const char *path, const struct topolo
 /* "[PRIORITY=][COPIES*]NAME:VALUE[@START[~INTERVAL]]" */
 static bool make_term(struct maker *m, char *term)
 {
+	const bool negative = fab_has_negative(term);
 	char *start = strchr(term, '@'), *interval = NULL, *value;
 	double start_us = 0, interval_us = 0;
 	unsigned copies = 1;
@@ -383,7 +384,7 @@ static bool make_term(struct maker *m, char *term)
 		copies = 1; /* the number begins a size */
 	term += skip;
 	value = strchr(term, ':');
-	if (!value || !copies)
+	if (!value || !copies || negative)
 		return false;
 	*value++ = '\0';
 	for (unsigned i = 0; i < copies; i++) {

@@ -18,7 +18,7 @@ static pid_t drawer; /* the process that drew first, not its children */
 
 bool progress_watched(void)
 {
-	return isatty(STDERR_FILENO);
+	return terminal_obeys_sequences(stderr);
 }
 
 char *progress_fill(char *buf, unsigned width, double fraction)

@@ -113,4 +113,24 @@ E
   [[ $output == *"'nowhere' is no file that can be read"* ]]
   run -2 "$lab" --matrix empty
   [[ $output == *"no CMD after --"* ]]
+  run -2 "$lab" --matrix empty --out
+  [[ $output == *"no CMD after --"* ]]
+  # Before the first run: none is overwritten in --out, and none is found wrong after hours.
+  while IFS='|' read -r text message; do
+    printf "$text\n" >links
+    run -2 "$lab" --matrix links --out out -- true
+    [[ $output == "lab: --matrix: $message"* ]] || { echo "$text: $output"; return 1; }
+  done <<-'END'
+	slow\nfast\nslow --delay 1ms|links:3: 'slow' with seed 1 is there twice
+	seeds 2 2\nslow|links:2: 'slow' with seed 2 is there twice
+	slow\nseeds\nfast|links:2: 'seeds' is followed by numbers
+	seeds 1,2\nfast|links:1: 'seeds' is followed by numbers
+	../slow|links:1: a name has no '/': '../slow'
+	slow --seed 3|links:1: a link has no --seed, --out and --matrix
+	slow --out=x|links:1: a link has no --seed, --out and --matrix
+	END
+  [[ ! -e out ]]
+  echo slow >links
+  run -2 "$lab" --matrix links --seed 3 -- true
+  [[ $output == "lab: --matrix: --seed: a line 'seeds N…' of FILE gives the seeds"* ]]
 }

@@ -257,7 +257,7 @@ fits() {
 	mkdir results
 	results() {
 		LAB_OUT=$PWD/results LD_PRELOAD=$fake run2 "$top_builddir/bench/ccbench/ccbench" \
-			incast -d fake0 --senders 1 -n 5 --no-victim --plot none.unknown
+			incast -d fake0 --senders 1 -n 5 --no-victim --plot none.svg
 	}
 	results
 	[[ $output == *$'\n'"$PWD/results/incast.json"* ]]
@@ -310,6 +310,10 @@ tabled() {
 	[ "$status" -eq 2 ]
 	[ -z "$output" ]
 	[[ $errors == *"no/x.json: No such file or directory"* ]]
+	LD_PRELOAD=$fake run2 "$top_builddir/bench/ccbench/ccbench" incast -d fake0 --hosts 3 --senders 2 -n 3 \
+		--plot rates.gif
+	[ "$status" -eq 2 ] || { echo "$status: $output"; false; }
+	[[ $errors == *"--plot rates.gif: the name does not end in .png or .svg"* ]]
 }
 
 @test "the matrix has 27 of ccfabric's models" {

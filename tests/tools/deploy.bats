@@ -124,6 +124,25 @@ holds() { yaml "$1" > json; jq -e "$2" json > /dev/null || { echo "not so: $2"; 
 	[ "$(stat -c %a conf)" = 644 ]
 }
 
+# The agent would refuse the whole file, and no tenant would be in force after its next start.
+@test "slurm-tenant leaves out a job whose guarantee exceeds what the others leave" {
+	mkdir partitions
+	echo 'guarantee = 40g' > partitions/all
+	printf 'weight = 2\nguarantee=10gbit/s\n' > partitions/small
+	echo 'weight = 3' > partitions/free
+	tenant() {
+		SLURM_JOB_ID=$1 SLURM_JOB_PARTITION=$2 SLURM_SCRIPT_CONTEXT=$3 CCSHIM_TENANTS=$PWD/conf \
+			CCSHIM_GUARANTEES=90e9 CCSHIM_PARTITIONS=$PWD/partitions CCSHIM_RELOAD=: "$source/slurm-tenant"
+	}
+	for job in 1:all 2:all 3:all 4:small 5:free; do tenant ${job%:*} ${job#*:} prolog_slurmd; done 2> err
+	[ "$(cat err)" = "ccshim: job 3 is no tenant: the guarantees of $PWD/conf would exceed .9 of the fastest port, or CCSHIM_GUARANTEES" ] ||
+		{ cat err; false; }
+	[ "$(sed -n 's/^match = job://p' conf | paste -sd ' ')" = '1 2 4 5' ] || { cat conf; false; }
+	tenant 1 all epilog_slurmd
+	tenant 3 all prolog_slurmd
+	[ "$(sed -n 's/^match = job://p' conf | paste -sd ' ')" = '2 4 5 3' ] || { cat conf; false; }
+}
+
 @test "the unit of the metrics leaves little" {
 	command -v systemd-analyze > /dev/null || skip "no systemd"
 	cp "$top_srcdir/tools/metrics/ccshim-metrics.service" .

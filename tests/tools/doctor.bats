@@ -298,6 +298,26 @@ device_twice() {
 	found problem loss "mlx5_0/1 on ens1"
 }
 
+@test "counters that the user may not read are a note" {
+	local hw without=
+	healthy
+	hw=$(hw mlx5_0)
+	chmod 0 "$root"/{before,after}/"$hw"/{out_of_buffer,packet_seq_err}
+	[ "$EUID" -ne 0 ] || without="setpriv --bounding-set=-all"
+	run2 $without $ccshim doctor --root "$root"
+	found note not-compared "mlx5_0/1 on ens1"
+	words "Not judged: counters that this user may not read (2 files or directories)."
+	words "Run ccshim doctor as root."
+	[ "$status" -eq 0 ]
+	# All of a port: they are not missing in the driver.
+	rm "$root"/{before,after}/nic/ens1/statistics
+	chmod 0 "$root"/{before,after}/sys/class/infiniband/mlx5_0/ports/1/{hw_,}counters
+	run2 $without $ccshim doctor --root "$root"
+	found note not-compared "mlx5_0/1 on ens1"
+	words "may not read (2 files or directories)"
+	chmod -R u+rwX "$root"
+}
+
 @test "hfi1's counters of 32 bits say so in their names" {
 	root=$BATS_TEST_TMPDIR/root
 	mkdir -p "$root"/{before,after}

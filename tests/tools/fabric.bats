@@ -91,6 +91,22 @@ alone() {
 	[ "$(value '[.flows[] | select(.fct_ns == null)] | length')" = 0 ]
 }
 
+@test "by default, the timeout is longer where a link is slower than 1 Gb/s" {
+	for rate in 100m=40ms 1g=4ms 25g=4ms; do
+		run=(--topology "star:9@${rate%=*}" --flows incast:8,64k --hosts shim --cc copa)
+		fabric "${run[@]}"
+		mv out.json default.json
+		fabric "${run[@]}" --rto "${rate#*=}"
+		diff <(jq .flows default.json) <(jq .flows out.json)
+	done
+	# Beside 52 flows of 100 Mb/s, a packet waits for longer than 4 ms.
+	fabric --topology star:53@100m --flows incast:52,64k --hosts shim --cc copa
+	value '"\(.packets.retransmitted) packets are sent again"'
+	[ "$(value '.packets.retransmitted < 1000')" = true ]
+	fabric --topology star:53@100m --flows incast:52,64k --hosts shim --cc copa --rto 4ms
+	[ "$(value '.packets.retransmitted > 10000')" = true ]
+}
+
 @test "with PFC nothing is dropped, and all flows are done" {
 	fabric --topology leaf-spine:4x8x2@100g:100g --flows all-to-all:256k --buffer 8m
 	[ "$(value '.packets | .pauses > 0 and .sent == .received and .dropped_no_buffer_ingress == 0 and
@@ -201,7 +217,20 @@ alone() {
 		--flows websearch:300%|'websearch:300%' is no traffic
 		--topology star:3@1g --flows far|far:2: node 9 is no host of the topology
 		--flows none|the traffic has no flows
-		--rto 1e-300|--rto: '1e-300' is less than 1ns; 0 is none
+		--rto 1e-300|--rto: 1e-300 us is less than a packet takes on the slowest link
+		--topology star:2@10g --flows incast:1,1k --rto 500ns|--rto: 0.5 us is less than a packet takes on the slowest link (0.885 us)
+		--topology star:-1@1g,3@1g|'star:-1@1g,3@1g' is no topology
+		--topology chain:-1x2@1g|'chain:-1x2@1g' is no topology
+		--topology star:4@1g --flows incast:-1,1k|'incast:-1,1k' is no traffic
+		--topology star:4@1g --flows -1*incast:1,1k|'-1*incast:1,1k' is no traffic
+		--topology star:4@1g --flows claims:-1,0,1|'claims:-1,0,1' is no traffic
+		--topology star:4@1g --flows allreduce-ring:1m,-1|'allreduce-ring:1m,-1' is no traffic
+		--topology star:4@1g --flows incast:1,1k,1x|'incast:1,1k,1x' is no traffic
+		--topology star:4@1g --flows incast:1,1k,1,2|'incast:1,1k,1,2' is no traffic
+		--fail -1--2@1ms --for 2ms|--fail: '-1--2@1ms' is not NODE-NODE@TIME
+		--seed 1.5|--seed: '1.5' is not a whole number, from 0 to
+		--priority 3.7|--priority: '3.7' is not a whole number, from 0 to 7
+		--mtu 1000.5|--mtu: '1000.5' is not a whole number of bytes such as 64k, from 64 to 16k
 		--flows /dev/zero|/dev/zero:1: this is not a text: it has null bytes
 		--topology /dev/zero|/dev/zero:1: this is not a text: it has null bytes
 		--routes .|.:1: Is a directory
@@ -238,19 +267,19 @@ alone() {
 		--cc unknown|there is no algorithm 'unknown'; there are reno, dctcp, eqds, nscc, auto, timely,
 		--cc timly|there is no algorithm 'timly'; did you mean 'timely'?
 		--cc dctpc:g=1/8|there is no algorithm 'dctpc'; did you mean 'dctcp'?
-		--seed x|--seed: 'x' is not a number, from 0 to 9007199254740992
+		--seed x|--seed: 'x' is not a whole number, from 0 to 9007199254740992
 		--delay x|--delay: 'x' is not a time such as 50us, from 0
 		--warmup 2ms --for 2ms|--warmup is not shorter than --for: nothing would be counted
 		--cc rcp|--cc rcp needs --agents
 		--ecn 400k:100k:1|--ecn: '400k:100k:1' is not [N=]MIN:MAX:P[@RATE]
 		--ecn 8=1k:2k:1|--ecn: '8=1k:2k:1' is not [N=]MIN:MAX:P[@RATE]
 		--ecn 1k:2k:2|--ecn: a probability of 2 is above 1
-		--buffer x|--buffer: 'x' is not a number of bytes such as 64k, from 1
+		--buffer x|--buffer: 'x' is not a whole number of bytes such as 64k, from 1
 		--pfc maybe|--pfc: 'maybe' is neither on nor off
 		--like htsim|--like: 'htsim' is not known; ns3 is
 		--hosts both|--hosts: 'both' is neither plain nor shim
 		--recovery none|--recovery: 'none' is neither go-back-n nor selective
-		--mtu 10|--mtu: '10' is not a number of bytes such as 64k, from 64 to 16k
+		--mtu 10|--mtu: '10' is not a whole number of bytes such as 64k, from 64 to 16k
 		--segment 64k:0|--segment: '64k:0' is not BYTES[:RATE], such as 64k:700m
 		--segment 1000|--segment: it is not a multiple of a packet's --mtu of 1024 bytes
 		extra|'extra' is no option

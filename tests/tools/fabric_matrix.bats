@@ -225,10 +225,17 @@ matrix() {
 		a not-run|wrong:1: model a needs a goal
 		a full= --for 1ms|wrong:1: model a needs a goal
 		a full=3->9 --flows incast:1,1k|model a: the topology has no port 3->9
-		a delivered --flows incast:1,1k --out_json x|model a has an option of results
-		a delivered --flows cross:0-99,0,1k|'cross:0-99,0,1k' is no traffic
+		a delivered --flows incast:1,1k --out_json x|model a: it has an option of results
+		a delivered --flows cross:0-99,0,1k|model a: 'cross:0-99,0,1k' is no traffic
+		a delivered --nose 3us|model a: unrecognized option '--nose'
+		a delivered --flows "incast:1,1k 2|model a: '2' is no option
 		a-name-that-is-much-too-long delivered|wrong:1: the name of model a-name
 	END
+	# Of any model, before the first is simulated.
+	printf '%s\n' 'a delivered --topology star:2@1g --flows incast:1,1g --for 1s' 'b delivered --mtu 1' > wrong
+	run "$ccfabric" matrix -q --models wrong --cc none
+	[ "$status" -eq 2 ] && [ "${#lines[@]}" -eq 2 ]
+	[[ $output == "ccfabric: model b: --mtu: '1' is not"* ]] || { echo "$output"; false; }
 	printf 'a delivered\na delivered\n' > wrong
 	run "$ccfabric" matrix -q --models wrong
 	[[ $output == "ccfabric: wrong:2: there are two models a"* ]]
@@ -261,7 +268,7 @@ matrix() {
 		matrix --pmax nan|--pmax: 'nan' is no fraction
 		matrix --pmax 2|--pmax: a probability of '2' is above 1
 		matrix --alpha 1/0|--alpha: '1/0' is no fraction
-		matrix --buffer x|--buffer: 'x' is not a number of bytes
+		matrix --buffer x|--buffer: 'x' is not a whole number of bytes
 		matrix --cc auto --cc none --cc auto|--cc: 'auto' is given twice
 	END
 	run "$ccfabric" matrix -q --models "$(models)" --out_json /missing/file

@@ -69,6 +69,17 @@ scenario() {
 	value '.settings[0].utilisation > 0.9' | grep -qx true
 }
 
+@test "the name is before, among or after the options" {
+	options=(--cc copa --for 110ms)
+	scenario kv "${options[@]}"
+	mv out.json first.json
+	for order in "--cc copa kv --for 110ms" "--cc copa --for 110ms kv"; do
+		# shellcheck disable=SC2086
+		"$ccfabric" scenario $order --out_json out.json
+		diff <(jq .settings first.json) <(jq .settings out.json)
+	done
+}
+
 @test "what is no scenario, no operation and no value is refused" {
 	for arguments in '' other 'kv --cc' 'kv --flows kv:1,0,64' 'kv --flows kv:1,1,64,64,9,1ms' \
 		'kv --flows kv:1,0,64,64,0,1ms' 'kv --flows kv:1,0,64,64,5,later' 'kv --flows claims:0,1,0' \

@@ -10,6 +10,10 @@ load tools.bash
 	touch 'a b/lib/ccshim/libfakerdma.so'
 	run 'a b/bin/ccshim-fake' true
 	[[ $status -eq 125 && $output == *"LD_PRELOAD cannot hold"*"a b/lib/ccshim/libfakerdma.so"* ]]
+	for option in --help --version --path; do
+		run sh -c '"$@" > /dev/full' - 'a b/bin/ccshim-fake' $option
+		[ "$option: $((status != 0))" = "$option: 1" ]
+	done
 	run 'a b/bin/ccshim-fake' NAME=value
 	[[ $status -eq 2 && $output == usage:* ]]
 }

@@ -42,6 +42,8 @@ load tools.bash
 		--qp 0 --rnr 1|qp: '0' is not
 		--rnr 1 -m observe|requires mode=enforce
 		--rnr 1 -m off|requires mode=enforce
+		--rnr 1 -o impair=retry:3|-o impair=retry:3: this command sets the option impair
+		--option=impair= --delay 5us|-o impair=: this command sets the option impair
 		--rate 1q|'1q' is not a rate
 	E
 }

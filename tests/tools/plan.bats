@@ -463,6 +463,11 @@ trident=(--buffer 12000k --ports 32 --flight 22.4k --beta 8)
 		--lossless 3,4|--weights: queue 3 is used, but has no weight
 		--inside 48|--inside: '48' in the list has the wrong form
 		--weights 6:1|--weights: queue 6 has strict priority
+		--weights 5:1,2:1,5:2|--weights: queue 5 has two weights
+		--edge 4791/48:6,4791/46:5,4791/46:2|--edge: UDP port 4791 with DSCP 46 is named twice
+		--inside 48:6,46:5,46:2|--inside: DSCP 46 is named twice
+		--lossless 3 --weights 3:40,5:40,2:20|--lossless: no packet gets into queue 3; --edge and --inside choose
+		--lossless 6|--lossless: queue 6 has strict priority, for CNPs: --first
 		--cap 25g|--cap: it is not below the port's rate
 		--dev a;b|--dev: 'a;b' is not the name of a port
 		--kmin 400k|--kmin: it is not below Kmax

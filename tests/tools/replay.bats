@@ -382,6 +382,12 @@ for row in rows:
 1.5 20.5  
 10 20 11 prog11
 20 20 11 prog11" ]
+	# Of these as well the table is a trace: rows without a queue pair are of QP 0.
+	run2 $ccshim replay --table -- foreign.csv a.csv
+	[ "$(table qp <<< "$output" | paste -sd ' ')" = '0 5 5' ] || { echo "$output $errors"; false; }
+	echo "$output" > table.csv
+	run2 $ccshim replay --table table.csv
+	[ "$output" = "$(cat table.csv)" ] || { echo "$output $errors"; false; }
 	echo 30,nonsense >> a.csv
 	run2 $ccshim replay --table a.csv cut.csv
 	[ "$status" -eq 1 ]

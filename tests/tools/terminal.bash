@@ -9,7 +9,7 @@ interrupted() {
 	local text=$1
 	shift
 	command -v script > /dev/null || skip "no script"
-	printf 'stty cols 80; exec ' > on_terminal
+	printf 'stty cols 80; TERM=xterm exec ' > on_terminal
 	printf '%q ' "$@" >> on_terminal
 	rm -f keys screen
 	mkfifo keys

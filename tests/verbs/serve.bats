@@ -187,6 +187,7 @@ slow() {
 	[ "${#token}" -eq 32 ]
 	for path in /flows.json /agent.json; do
 		[ "$(get $path)" = 401 ]
+		grep -qi '^www-authenticate: bearer' headers
 		[ "$(get $path -H "Authorization: Bearer ${token}0")" = 401 ]
 		[ "$(get $path -H "Authorization: Bearer ${token%?}")" = 401 ]
 		[ "$(get $path -H "Authorization: Bearer ")" = 401 ]

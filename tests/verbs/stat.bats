@@ -12,7 +12,7 @@ setup() {
 	others=()
 	cd "$BATS_TEST_TMPDIR"
 	export XDG_RUNTIME_DIR=$PWD XDG_STATE_HOME=$PWD/state
-	export RIG_KEEP=1 CCSHIM_SEGMENT=4k CCSHIM_MAX_INFLIGHT=8k CCSHIM_BASE_RTT=20us
+	export TERM=xterm RIG_KEEP=1 CCSHIM_SEGMENT=4k CCSHIM_MAX_INFLIGHT=8k CCSHIM_BASE_RTT=20us
 	export ASAN_OPTIONS=detect_leaks=0 # shown.c leaves on purpose what it made
 }
 
@@ -532,6 +532,20 @@ begin_other() {
 	[ "$($ccshim stat -p "$app" -i 0.01 -n 1 --busy --summary)" = "there are no such queue pairs" ]
 	run -2 $ccshim stat --by qps
 	[[ $output == *"--by: 'qps' is no kind of sum; did you mean 'qp'?"* ]]
+}
+
+@test "a table of sums has their names on any terminal" {
+	command -v script > /dev/null || skip "script(1) is not installed"
+	SLURM_JOB_ID=4711 begin
+	tell 'write 10'
+	for columns in 40 80 200; do
+		for name in peer=10.250.0.1 job=4711 process=$app; do
+			script -qec "stty cols $columns; $ccshim stat --by ${name%=*}" typescript > /dev/null < /dev/null
+			grep -a " shown " typescript | grep -qw "${name#*=}" ||
+				{ echo "$columns columns, by ${name%=*}:"; cat typescript; return 1; }
+		done
+	done
+	finish
 }
 
 @test "sums by tenant have the names and weights of the agent" {

@@ -10,6 +10,7 @@ setup() {
 	export top_builddir
 	for name in ${!CCSHIM_@}; do unset "$name"; done
 	unset NO_COLOR COLUMNS LINES
+	export TERM=xterm
 	ccshim=$(realpath "$top_builddir")/tools/ccshim/ccshim
 	cd "$BATS_TEST_TMPDIR"
 	see_own_only
@@ -97,6 +98,13 @@ ended() {
 	$ccshim top -i 0.05 --filter no-such-program > page
 	[ "$(tail -1 page)" = "no flow matches the filter" ]
 	$ccshim top -i 0.05 --filter "$app" | grep -E "^ *$app shown "
+}
+
+@test "a full standard output ends it, not only after the last page" {
+	for json in "" --json; do
+		run -1 sh -c '"$@" > /dev/full' - $ccshim top $json -i 0.01 -n 1000000000
+		[ "$output" = "ccshim: standard output: No space left on device" ]
+	done
 }
 
 @test "a terminal of 24 by 80 is filled exactly, also with more flows than lines" {
@@ -223,6 +231,19 @@ ended() {
 	screen=
 	grep -q $'\x1b\\[H' typescript
 	run -1 grep -q $'\x1b\\[[0-9]*m' typescript
+}
+
+@test "a terminal that obeys no control sequences gets one page, and no sequences" {
+	command -v script > /dev/null || skip "script(1) is not installed"
+	begin
+	for term in TERM=dumb TERM= --unset=TERM; do
+		rm -f typescript
+		script -qec "env $term $ccshim top -i 0.05" typescript > /dev/null < /dev/null
+		script -aqec "env $term $ccshim stat -i 0.05 -n 2" typescript > /dev/null < /dev/null
+		[ "$(grep -ac '^2 flows, ' typescript)" = 1 ]
+		[ "$(grep -ac "^$app shown: " typescript)" = 2 ]
+		run -1 grep -a $'\x1b' typescript
+	done
 }
 
 @test "invalid options are refused" {

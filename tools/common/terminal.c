@@ -12,11 +12,18 @@
 
 enum { MIN_WIDTH = 20, MAX_WIDTH = 10000 };
 
+bool terminal_obeys_sequences(FILE *out)
+{
+	const char *term = getenv("TERM");
+
+	return term && *term && strcmp(term, "dumb") != 0 && isatty(fileno(out));
+}
+
 bool terminal_has_colour(FILE *out)
 {
 	const char *no = getenv("NO_COLOR");
 
-	return (!no || !*no) && isatty(fileno(out));
+	return (!no || !*no) && terminal_obeys_sequences(out);
 }
 
 size_t terminal_width(FILE *out)
@@ -29,7 +36,9 @@ size_t terminal_width(FILE *out)
 		return 0;
 	if (given >= MIN_WIDTH && given <= MAX_WIDTH)
 		return (size_t)given;
-	return ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col >= MIN_WIDTH ? size.ws_col : 0;
+	if (ioctl(fileno(out), TIOCGWINSZ, &size) || !size.ws_col)
+		return 0;
+	return size.ws_col > MIN_WIDTH ? size.ws_col : MIN_WIDTH;
 }
 
 /* The place to break a line that is longer than width: the last space after column `from` that

@@ -10,7 +10,10 @@
 #define TERMINAL_TITLES "\033[7m"
 #define TERMINAL_PLAIN "\033[0m"
 
-/* Whether to print attributes: the stream writes to a terminal, and NO_COLOR is unset or empty. */
+/* Whether control sequences move the cursor: the stream writes to a terminal that is not dumb, by TERM. */
+bool terminal_obeys_sequences(FILE *out);
+
+/* Whether to print attributes: the same, and NO_COLOR is unset or empty. */
 bool terminal_has_colour(FILE *out);
 
 /* The columns of the stream's terminal: COLUMNS, or the number that the terminal reports. 0: it is

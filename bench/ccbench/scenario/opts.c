@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "cc/shares.h"
 #include "scenario.h"
+#include "tools/common/gnuplot.h"
 #include "tools/common/next_option.h"
 
 #define SECOND 1000000000ll
@@ -134,6 +135,13 @@ static int parse_text(struct parse *p, const char *text)
 {
 	*(const char **)member(p) = text;
 	return 0;
+}
+
+static int parse_picture(struct parse *p, const char *text)
+{
+	if (!gnuplot_can_write(text))
+		return set_error(p, "%s %s: the name does not end in .png or .svg", p->name, text);
+	return parse_text(p, text);
 }
 
 static int parse_mtu(struct parse *p, const char *text)
@@ -337,7 +345,7 @@ static const struct row rows[] = {
 	{ "out", 0, "DIR", "directory of results (LAB_OUT, or .); a FILE without\n"
 	  "a slash is created there", parse_text, AT(out), .variable = "LAB_OUT" },
 	{ "out_json", 0, "FILE", "write the results as JSON", parse_text, AT(out_json) },
-	{ "plot", 0, "FILE", "draw a picture, .png or .svg", parse_text, AT(plot) },
+	{ "plot", 0, "FILE", "draw a picture, .png or .svg", parse_picture, AT(plot) },
 	{ "help", 'h', NULL, "print this text", NULL, NONE },
 	{ .variable = "LAB_NIC_BPS", .parse = parse_rate, AT(link.nic_bps) },
 	{ .variable = "LAB_QUEUE_BYTES", .parse = parse_queue, AT(link.queue_bytes) },

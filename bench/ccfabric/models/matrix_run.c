@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The simulations of `ccfabric matrix`, side by side. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,9 +44,13 @@ static void set_options(const struct matrix *x, const struct fab_model *m, const
 			struct options *o)
 {
 	char *at = mem_checked(strdup(m->options)), *word;
+	static char about[64], program[80];
 	struct arguments w = { .n = 0 };
 
-	add_word(&w, "run");
+	snprintf(about, sizeof(about), "model %.40s", m->name);
+	snprintf(program, sizeof(program), "ccfabric: %s", about);
+	die_about(*m->name ? about : NULL);
+	add_word(&w, *m->name ? program : "ccfabric");
 	while ((word = strsep(&at, " ")))
 		if (*word)
 			add_word(&w, word);
@@ -61,7 +66,7 @@ static void set_options(const struct matrix *x, const struct fab_model *m, const
 	}
 	options_parse(o, (int)w.n, w.word);
 	if (o->json)
-		die("model %s has an option of results", m->name);
+		die("it has an option of results");
 	o->conf.delays = true;
 }
 
@@ -76,7 +81,7 @@ static void judge(void *owner, const struct fab_conf *conf, const struct fab_res
 	char err[128];
 
 	if (!fab_judge_run(one->verdict, one->model, conf, r, err, sizeof(err)))
-		die("model %s: %s", one->model->name, err);
+		die("%s", err);
 }
 
 struct simulations {
@@ -106,10 +111,15 @@ bool matrix_simulate(struct matrix *m, fab_run_model *run)
 		.run = run_one, .owner = &x, .n = m->models.n * m->ccs, .processes = m->jobs,
 		.quiet = m->quiet,
 	};
+	struct fab_model none = { .options = (char *)"" };
 	struct options unused;
 
 	m->verdict = jobs_shared(jobs.n, sizeof(*m->verdict));
-	/* A mistake in an option ends the program here, once. */
-	set_options(m, &m->models.model[0], m->cc[0], &unused);
+	/* A mistake in an option, of this command or of a model, ends the program here, once. */
+	set_options(m, &none, m->cc[0], &unused);
+	for (unsigned i = 0; i < m->models.n; i++)
+		if (m->models.model[i].goal != FAB_GOAL_NOT_RUN)
+			set_options(m, &m->models.model[i], m->cc[0], &unused);
+	die_about(NULL);
 	return jobs_run(&jobs);
 }

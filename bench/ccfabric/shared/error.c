@@ -7,11 +7,16 @@
 
 #include "base/text.h"
 
-static const char *command;
+static const char *command, *about;
 
 void die_in_command(const char *name)
 {
 	command = name;
+}
+
+void die_about(const char *text)
+{
+	about = text;
 }
 
 __attribute__((format(printf, 1, 0)))
@@ -20,7 +25,7 @@ static void print_error(const char *format, va_list args)
 	char text[8192];
 
 	vsnprintf(text, sizeof(text), format, args);
-	fprintf(stderr, "ccfabric: %s\n", ccs_make_printable(text, "\n"));
+	fprintf(stderr, "ccfabric: %s%s%s\n", about ? about : "", about ? ": " : "", ccs_make_printable(text, "\n"));
 }
 
 void die(const char *format, ...)

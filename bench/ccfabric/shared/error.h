@@ -6,6 +6,9 @@
 /* Name the command whose --help die() refers to. */
 void die_in_command(const char *name);
 
+/* Further messages begin with this text and a colon; NULL: no longer. */
+void die_about(const char *text);
+
 /* A wrong option or input file: status 2. */
 void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 

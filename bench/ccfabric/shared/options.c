@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "config/tenant.h"
 #include "fabric/headroom.h"
+#include "bench/sim/fabric/topology.h"
 #include "error.h"
 #include "output.h"
 #include "tools/common/next_option.h"
@@ -21,13 +22,14 @@ static const char *name;
 static double quantity(enum ccs_unit unit, double least, double most)
 {
 	static const char *const examples[] = {
-		[CCS_UNIT_NONE] = "number", [CCS_UNIT_RATE] = "rate in bit/s such as 10g",
-		[CCS_UNIT_BYTES] = "number of bytes such as 64k", [CCS_UNIT_TIME] = "time such as 50us",
+		[CCS_UNIT_NONE] = "whole number", [CCS_UNIT_BYTES] = "whole number of bytes such as 64k",
+		[CCS_UNIT_TIME] = "time such as 50us",
 	};
 	char low[CCS_UNIT_LEN], high[CCS_UNIT_LEN];
 	double value;
 
-	if (ccs_parse_unit(optarg, unit, &value) == 0 && value >= least && value <= most)
+	if (ccs_parse_unit(optarg, unit, &value) == 0 && value >= least && value <= most &&
+	    (unit == CCS_UNIT_TIME || value == floor(value)))
 		return value;
 	die("--%s: '%s' is not a %s, from %s to %s", name, optarg, examples[unit],
 	    ccs_format_unit(least, unit, low, sizeof(low)),
@@ -159,7 +161,7 @@ static void parse_change(struct options *o)
 		n = sscanf(optarg, "%u-%u@%39s", &c->a, &c->b, time) == 3;
 	else
 		n = sscanf(optarg, "all@%39s", time) == 1 || sscanf(optarg, "%u@%39s", &c->a, time) == 2;
-	if (!n || ccs_parse_unit(time, CCS_UNIT_TIME, &c->at_us) || !(c->at_us < 1e12))
+	if (!n || fab_has_negative(optarg) || ccs_parse_unit(time, CCS_UNIT_TIME, &c->at_us) || !(c->at_us < 1e12))
 		die("--%s: '%s' is not %s@TIME", name, optarg,
 		    converge ? "NODE, or all" : "NODE-NODE");
 }
@@ -233,7 +235,7 @@ static void set_defaults(struct options *o)
 				    .hysteresis = 3072, .t0_us = 1.5 },
 			.marking = { { 100 << 10, 400 << 10, 0.2 }, .rate = 25e9 },
 			.data_dscp = 46, .ack_priority = 6, .cnp_priority = 6, .cnp_us = 50,
-			.rto_us = 4000, .ttl = FAB_TTL, .seed = 1, .end = UINT64_MAX,
+			.rto_us = NAN, .ttl = FAB_TTL, .seed = 1, .end = UINT64_MAX,
 		},
 	};
 }
@@ -286,14 +288,6 @@ static void parse_verb(struct options *o)
 			return;
 		}
 	die("--verb: '%s' is none of write, read and send", optarg);
-}
-
-/* A timeout of less than a ps would be due at once again, without end. */
-static void parse_rto(struct options *o)
-{
-	o->conf.rto_us = time_us();
-	if (o->conf.rto_us > 0 && o->conf.rto_us < 1e-3)
-		die("--rto: '%s' is less than 1ns; 0 is none", optarg);
 }
 
 static void parse_warmup(struct options *o)
@@ -405,7 +399,7 @@ static const struct row rows[] = {
 	{ "tenants", CALL, .call = parse_tenants },
 	{ "mtu", CALL, .call = parse_mtu }, { "message", CALL, .call = parse_message },
 	{ "seed", CALL, .call = parse_seed }, { "warmup", CALL, .call = parse_warmup },
-	{ "rto", CALL, .call = parse_rto }, { "buffer", CALL, .call = parse_buffer },
+	{ "rto", TIME, AT(conf.rto_us) }, { "buffer", CALL, .call = parse_buffer },
 	{ "headroom", CALL, .call = parse_headroom }, { "ecn", CALL, .call = parse_ecn },
 	{ "poll", CALL, .call = parse_poll }, { "priority-cc", CALL, .call = parse_priority_cc },
 	{ "like", CALL, .call = set_like_ns3 }, { "verb", CALL, .call = parse_verb },
@@ -438,12 +432,26 @@ static void parse_option(struct options *o, const struct row *r)
 	}
 }
 
+/* By default what 1 Gb/s sends in 4 ms: with less, queues at a slower link would be sent again and again.
+ * With a timeout within a packet, no acknowledgement would find its packet. */
+static void set_rto(struct fab_conf *c, double slowest)
+{
+	const double packet_us = 8e6 * (c->wire.payload + c->wire.header) / slowest;
+
+	if (isnan(c->rto_us))
+		c->rto_us = 4000 * fmax(1, 1e9 / slowest);
+	else if (c->rto_us > 0 && c->rto_us < packet_us)
+		die("--rto: %g us is less than a packet takes on the slowest link (%.3g us); 0 is none", c->rto_us,
+		    packet_us);
+}
+
 void options_follow_topology(struct options *o, const struct topology *t)
 {
 	double rate = INFINITY;
 
 	for (unsigned i = 0; i < t->links; i++)
 		rate = fmin(rate, t->link[i].rate_bps);
+	set_rto(&o->conf, rate);
 	if (!o->like_ns3)
 		return;
 	o->conf.buffer.alpha_rate = rate;

@@ -2,6 +2,7 @@
 /* Generates topologies. */
 #include "topology.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -162,6 +163,14 @@ static bool generate_row(struct topology *t, const struct row *r, double delay_u
 	return true;
 }
 
+bool fab_has_negative(const char *text)
+{
+	for (const char *p = text; (p = strchr(p, '-')); p++)
+		if (p == text || !isalnum((unsigned char)p[-1]))
+			return true;
+	return false;
+}
+
 bool fab_topology(struct topology *t, const char *text, double delay_us, char *err, size_t len)
 {
 	struct shape s = { .delay_us = delay_us };
@@ -172,9 +181,9 @@ bool fab_topology(struct topology *t, const char *text, double delay_us, char *e
 		return topology_read(t, text, err, len);
 	if ((strncmp(text, "star:", 5) == 0 && parse_star(&row, text + 5)) ||
 	    (strncmp(text, "chain:", 6) == 0 && parse_chain(&row, text + 6))) {
-		if (generate_row(t, &row, delay_us))
+		if (!fab_has_negative(text) && generate_row(t, &row, delay_us))
 			return true;
-	} else if (parse_counts(&s, text) && generate(t, &s)) {
+	} else if (!fab_has_negative(text) && parse_counts(&s, text) && generate(t, &s)) {
 		return true;
 	}
 	topology_free(t);

@@ -17,4 +17,7 @@
  */
 bool fab_topology(struct topology *t, const char *text, double delay_us, char *err, size_t len);
 
+/* A number of the text is negative, which sscanf() would read as a large one. */
+bool fab_has_negative(const char *text);
+
 #endif

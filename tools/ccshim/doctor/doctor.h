@@ -76,6 +76,7 @@ struct doctor_port {
 	struct nic_dcb dcb;
 	struct doctor_counter *counter;
 	size_t counters;
+	unsigned denied;                 /* files and directories that the caller may not read */
 };
 
 struct doctor_agent {

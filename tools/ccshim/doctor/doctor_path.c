@@ -127,7 +127,7 @@ static void judge_unknown(const struct doctor_pair *p)
 	if (*list)
 		snprintf(f.text, sizeof(f.text), "Not judged: ccshim knows none of the driver's counters (driver %s: %s). "
 			 "They were seen as listed.", *p->is->driver ? p->is->driver : "unknown", list);
-	else if (!p->is->is_member && !seen[DOCTOR_HW] && !seen[DOCTOR_PORT] && !seen[DOCTOR_ETHTOOL])
+	else if (!p->is->is_member && !p->is->denied && !seen[DOCTOR_HW] && !seen[DOCTOR_PORT] && !seen[DOCTOR_ETHTOOL])
 		snprintf(f.text, sizeof(f.text), "Not judged: the driver (%s) shows no counters of this port.",
 			 *p->is->driver ? p->is->driver : "unknown");
 	else
@@ -193,6 +193,19 @@ static void judge_uncompared(const struct doctor_pair *p)
 	doctor_report(p->d, &f);
 }
 
+/* Counters that the caller may not read: a host where they are left out is not healthy. */
+static void judge_denied(const struct doctor_pair *p)
+{
+	struct doctor_finding f = doctor_finding_at(p, "not-compared", DOCTOR_NOTE);
+
+	if (!p->is->denied)
+		return;
+	snprintf(f.text, sizeof(f.text), "Not judged: counters that this user may not read (%u file%s).", p->is->denied,
+		 p->is->denied == 1 ? "" : "s or directories");
+	f.remedy = "Run ccshim doctor as root.";
+	doctor_report(p->d, &f);
+}
+
 static void report_missing(struct doctor *d, const struct doctor_port *port, const char *text)
 {
 	const struct doctor_pair p = { .d = d, .was = port, .is = port };
@@ -216,6 +229,7 @@ void doctor_judge_missing(struct doctor *d)
 void doctor_judge_notes(const struct doctor_pair *p)
 {
 	judge_uncompared(p);
+	judge_denied(p);
 	judge_waits(p);
 	judge_control(p);
 	judge_unknown(p);

@@ -3,6 +3,7 @@
 #include "doctor.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -36,18 +37,18 @@ static int is_visible(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
-/* False: the file has no number, as counters that are switched off. */
-static bool read_counter(const char *path, uint64_t *value)
+static void note_denial(struct doctor_port *p)
 {
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
-	char text[32], *end;
-	ssize_t n;
+	p->denied += errno == EACCES || errno == EPERM;
+}
 
-	if (fd < 0)
-		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
+/* False: the file has no number, as counters that are switched off. */
+static bool read_counter(struct doctor_port *p, const char *path, uint64_t *value)
+{
+	char text[32], *end;
+
+	if (!ccs_read_file(path, text, sizeof(text)))
+		note_denial(p);
 	*value = strtoull(text, &end, 0);
 	return end != text && *text != '-';
 }
@@ -60,9 +61,11 @@ static void add_directory(struct doctor_port *p, enum doctor_source source, cons
 	uint64_t value;
 	const int n = scandir(dir, &list, is_visible, alphasort);
 
+	if (n < 0)
+		note_denial(p);
 	for (int i = 0; i < n; i++) {
 		snprintf(path, sizeof(path), "%s/%s", dir, list[i]->d_name);
-		if (strcmp(list[i]->d_name, "lifespan") != 0 && read_counter(path, &value))
+		if (strcmp(list[i]->d_name, "lifespan") != 0 && read_counter(p, path, &value))
 			add_counter(p, source, list[i]->d_name, value);
 		free(list[i]);
 	}

@@ -88,6 +88,9 @@ static void read_edge(struct plan *p, struct ccs_qos *map)
 			plan_refuse(p, "edge", "more than %d rules", CCS_QOS_RULES);
 			break;
 		}
+		for (unsigned i = 0; i < map->rules; i++)
+			if (map->rule[i].udp_dport == v[0] && map->rule[i].dscp == v[1])
+				plan_refuse(p, "edge", "UDP port %u with DSCP %u is named twice", v[0], v[1]);
 		map->rule[map->rules++] = (struct ccs_qos_rule){ v[0], v[1], v[2] };
 	}
 	free(copy);
@@ -97,12 +100,17 @@ static void read_inside(struct plan *p, struct ccs_qos *map)
 {
 	static const unsigned below[] = { CCS_QOS_DSCPS, CCS_QOS_QUEUES };
 	char *copy = strdup(plan_text(p, "inside")), *list = copy;
+	bool named[CCS_QOS_DSCPS] = { false };
 	unsigned v[2];
 
 	for (unsigned i = 0; i < CCS_QOS_DSCPS; i++)
 		map->inside[i] = (unsigned char)map->other;
-	while (list && next_item(p, "inside", &list, below, v, false))
+	while (list && next_item(p, "inside", &list, below, v, false)) {
+		if (named[v[0]])
+			plan_refuse(p, "inside", "DSCP %u is named twice", v[0]);
+		named[v[0]] = true;
 		map->inside[v[0]] = (unsigned char)v[1];
+	}
 	free(copy);
 }
 
@@ -113,9 +121,9 @@ static void read_weights(struct plan *p, struct qos *q)
 	unsigned v[2];
 
 	while (list && next_item(p, "weights", &list, below, v, false)) {
-		if (!v[1] || v[0] == q->first)
-			plan_refuse(p, "weights", "queue %u has %s", v[0],
-				    v[1] ? "strict priority" : "no weight");
+		if (!v[1] || v[0] == q->first || q->weight[v[0]] > 0)
+			plan_refuse(p, "weights", "queue %u has %s", v[0], !v[1] ? "no weight" :
+				    v[0] == q->first ? "strict priority" : "two weights");
 		q->weight[v[0]] = v[1];
 	}
 	free(copy);
@@ -155,9 +163,15 @@ static void check_queues(struct plan *p, const struct qos *q)
 		used[q->map.rule[i].queue] = true;
 	for (unsigned i = 0; i < CCS_QOS_DSCPS; i++)
 		used[q->map.inside[i]] = true;
-	for (unsigned i = 0; i < CCS_QOS_QUEUES; i++)
-		if ((used[i] || q->lossless >> i & 1) && i != q->first && !(q->weight[i] > 0))
+	for (unsigned i = 0; i < CCS_QOS_QUEUES; i++) {
+		const bool lossless = q->lossless >> i & 1;
+
+		if ((used[i] || lossless) && i != q->first && !(q->weight[i] > 0))
 			plan_refuse(p, "weights", "queue %u is used, but has no weight", i);
+		else if (lossless && (i == q->first || !used[i]))
+			plan_refuse(p, "lossless", i == q->first ? "queue %u has strict priority, for CNPs: --first"
+				    : "no packet gets into queue %u; --edge and --inside choose a packet's queue", i);
+	}
 }
 
 static bool read_qos(struct plan *p, struct qos *q)

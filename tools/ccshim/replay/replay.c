@@ -305,7 +305,7 @@ int cmd_replay(int argc, char **argv)
 		if (parse_option(&r, letter))
 			return EXIT_USAGE;
 	}
-	if (r.table && optind == 2 && argv[2])
+	if (r.table && optind == 2 + (strcmp(argv[optind - 1], "--") == 0) && argv[optind])
 		return replay_print_table(argv + optind);
 	if (start_replay(&r, argv + optind))
 		return EXIT_USAGE;

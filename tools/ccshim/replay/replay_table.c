@@ -29,6 +29,8 @@ static void print_event(struct replay_file *f, const struct replay_row *row)
 		text[COL_T_US] = t;
 	if (f->has[COL_RTT_NS] && *f->text[COL_RTT_NS])
 		text[COL_RTT_US] = rtt;
+	if (!row->has_qp)
+		text[COL_QP] = "0";
 	text[COL_PID] = pid;
 	text[COL_PROGRAM] = p->program;
 	text[COL_HOST] = p->host;

@@ -82,6 +82,14 @@ static int add_item(struct items *o, const char *name, const char *separator, co
 	return 0;
 }
 
+/* It would replace the conditions of this command in silence. */
+static int refuse_option(const char *setting)
+{
+	tool_error("impair", "-o %s: this command sets the option impair: give its items as --delay, --retry and so "
+		   "on, or use ccshim run -o", setting);
+	return -1;
+}
+
 /* Copy the options of ccshim run to *to. Returns -1, or the exit status. */
 static int parse_options(struct items *o, int argc, char **argv, char ***to)
 {
@@ -94,6 +102,8 @@ static int parse_options(struct items *o, int argc, char **argv, char ***to)
 		if (letter > OPT_PASS)
 			status = letter == OPT_FAIL ? add_item(o, "", "", optarg)
 				: add_item(o, options[index].name, letter == OPT_ITEM ? "=" : ":", optarg);
+		else if (letter == 'o' && strncmp(optarg, "impair=", strlen("impair=")) == 0)
+			status = refuse_option(optarg);
 		for (; letter <= OPT_PASS && letter != 'r' && at < optind; at++)
 			*(*to)++ = argv[at];
 		if (letter == 'r') {

@@ -192,6 +192,14 @@ static enum MHD_Result refuse_method(const struct request *rq, const char *allow
 							    .text = "the method is not allowed\n" });
 }
 
+/* RFC 9110 wants the scheme of the secret. */
+static enum MHD_Result refuse_secret(const struct request *rq)
+{
+	return send_reply(rq->connection, &(struct reply){ .status = MHD_HTTP_UNAUTHORIZED,
+							    .name = "WWW-Authenticate", .value = "Bearer",
+							    .text = "open the address that ccshim serve has printed\n" });
+}
+
 /* The reason to refuse the source of a request, or NULL. */
 static const char *find_fault(const struct request *rq)
 {
@@ -221,8 +229,7 @@ static enum MHD_Result answer(struct request *rq)
 		if (serve_accepts_token(header(rq, "Authorization"), rq->serve->token))
 			serve_clients_trust(rq->connection);
 		else if (!rq->serve->metrics || routes[i].answer != answer_metrics)
-			return refuse(rq->connection, MHD_HTTP_UNAUTHORIZED,
-				      "open the address that ccshim serve has printed\n");
+			return refuse_secret(rq);
 		return routes[i].answer(rq);
 	}
 	return refuse(rq->connection, MHD_HTTP_NOT_FOUND, "there is no such page\n");

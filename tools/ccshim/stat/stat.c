@@ -16,6 +16,7 @@
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/common/next_option.h"
 #include "tools/common/seconds.h"
+#include "tools/common/terminal.h"
 
 enum {
 	OPT_JSON = 256, OPT_OPENMETRICS, OPT_PROMETHEUS, OPT_SORT, OPT_RESET, OPT_BASELINE, OPT_MAX_QPS,
@@ -141,7 +142,7 @@ static void print_snapshot(const struct request *rq, struct stat_snapshot *s)
 				   "allows more", qps - rq->max_qps);
 		break;
 	default:
-		if (rq->interval_s > 0 && isatty(1))
+		if (rq->interval_s > 0 && terminal_obeys_sequences(stdout))
 			fputs(clear, stdout);
 		stat_table(s, stdout);
 		if (!s->count && (s->by || !rq->pid))

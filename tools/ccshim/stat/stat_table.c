@@ -280,12 +280,14 @@ static void measure(struct layout *l, const struct part *part)
 		l->width[i] *= !has_column(part, i) ? 0 : columns[i].width < 0 ? -1 : 1;
 }
 
-static bool drop_column(struct layout *l)
+/* The name of a sum is never left out. */
+static bool drop_column(struct layout *l, enum stat_by by)
 {
+	const unsigned name = by == STAT_BY_PEER ? PEER : by == STAT_BY_JOB ? JOB : COLUMNS;
 	unsigned least = COLUMNS;
 
 	for (unsigned i = 0; i < COLUMNS; i++)
-		if (l->width[i] && columns[i].rank &&
+		if (l->width[i] && columns[i].rank && i != name &&
 		    (least == COLUMNS || columns[i].rank > columns[least].rank))
 			least = i;
 	if (least == COLUMNS)
@@ -308,7 +310,7 @@ static struct layout choose_layout(const struct part *part, size_t width)
 			usual.width[i] = has_column(part, i) ? columns[i].width : 0;
 		return usual;
 	}
-	while (total_width(&l) > width && drop_column(&l))
+	while (total_width(&l) > width && drop_column(&l, part->s->by))
 		;
 	return l;
 }

@@ -184,7 +184,7 @@ static int print_pages(struct request *rq)
 			ok = print_json(&s, &rq->view);
 		else if (ok)
 			top_page(&s, &rq->view, stdout);
-		ok = ok && fflush(stdout) == 0;
+		ok = ok && fflush(stdout) == 0 && !ferror(stdout);
 		stat_free(&s);
 	}
 	stat_free(&last);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "tools/common/seconds.h"
+#include "tools/common/terminal.h"
 
 /* Enter and leave the alternate screen, and hide and show the cursor. */
 #define ENTER "\033[?1049h\033[?25l"
@@ -75,7 +76,7 @@ bool top_screen_open(void)
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH };
 	const struct sigaction act = { .sa_handler = on_signal }; /* interrupts poll() */
 
-	if (!isatty(STDOUT_FILENO))
+	if (!terminal_obeys_sequences(stdout))
 		return false;
 	for (unsigned i = 0; i < sizeof(signals) / sizeof(*signals); i++)
 		sigaction(signals[i], &act, NULL);
