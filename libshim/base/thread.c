@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fenv.h>
+#include <link.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -33,6 +34,16 @@ static bool is_pinned(void)
 /* A program that locks its memory locks all of it, and more than the default may not be permitted. */
 enum { STACK = 1 << 20 };
 
+/* The C library places the thread-local variables of all objects in the stack. */
+static int add_thread_locals(struct dl_phdr_info *object, size_t size, void *stack)
+{
+	(void)size;
+	for (int i = 0; i < object->dlpi_phnum; i++)
+		if (object->dlpi_phdr[i].p_type == PT_TLS)
+			*(size_t *)stack += object->dlpi_phdr[i].p_memsz;
+	return 0;
+}
+
 /* A sandbox may forbid the calls that set policy and CPUs (@resources of systemd), and SCHED_IDLE may
  * not be left: they are made only if they are needed. */
 static int create(pthread_t *thread, void *(*function)(void *), void *arg)
@@ -40,12 +51,14 @@ static int create(pthread_t *thread, void *(*function)(void *), void *arg)
 	static const struct sched_param none = { 0 };
 	const int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
 	pthread_attr_t attr;
+	size_t stack = STACK;
 	cpu_set_t cpus;
 	int rc = pthread_attr_init(&attr);
 
 	if (rc)
 		return rc;
-	pthread_attr_setstacksize(&attr, STACK);
+	dl_iterate_phdr(add_thread_locals, &stack);
+	pthread_attr_setstacksize(&attr, stack);
 	if (policy == SCHED_FIFO || policy == SCHED_RR) {
 		pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
 		pthread_attr_setschedpolicy(&attr, SCHED_OTHER);
@@ -72,7 +85,7 @@ int ccs_thread_create(pthread_t *thread, void *(*function)(void *), void *arg)
 	fegetenv(&env);
 	fesetenv(FE_DFL_ENV);
 	rc = create(thread, function, arg);
-	if (rc == EINVAL) /* a C library that knows fewer CPUs, or large thread-local variables */
+	if (rc == EINVAL) /* a C library that knows fewer CPUs, or wants a larger stack */
 		rc = pthread_create(thread, NULL, function, arg);
 	if (!rc)
 		atomic_fetch_add(&ccs_threads, 1); /* late, so that none is counted that does not exist */
