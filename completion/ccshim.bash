@@ -181,7 +181,7 @@ _ccshim_serve() {
 	--address) COMPREPLY=($(compgen -W "127.0.0.1 ::1 0.0.0.0 ::" -- "$word")); return ;;
 	--port) return ;;
 	esac
-	COMPREPLY=($(compgen -W "-h --help --port --address --control --metrics" -- "$word"))
+	COMPREPLY=($(compgen -W "-h --help --port --address --metrics" -- "$word"))
 }
 
 _ccshim_lab() {

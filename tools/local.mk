@@ -157,7 +157,6 @@ tools_ccshim_ccshim_serve_SOURCES = \
 	tools/ccshim/serve/serve_guard.c \
 	tools/ccshim/serve/serve_http.c \
 	tools/ccshim/serve/serve_listen.c \
-	tools/ccshim/serve/serve_set.c \
 	tools/ccshim/stat/namespaces.c \
 	tools/ccshim/stat/namespaces.h \
 	tools/ccshim/stat/stat.h \
@@ -181,8 +180,6 @@ tools_ccshim_ccshim_serve_SOURCES = \
 	tools/common/ask_agent.h \
 	tools/common/next_option.c \
 	tools/common/next_option.h \
-	tools/common/program.c \
-	tools/common/program.h \
 	tools/common/seconds.c \
 	tools/common/seconds.h \
 	tools/common/terminal.c \

@@ -31,7 +31,7 @@ offered() {
 	[ "$(offered "$ccshim" stat --o)" = --openmetrics ]
 	[ "$(offered "$ccshim" stat --display t)" = totals ]
 	[ "$(offered "$ccshim" top --sort good)" = goodput ]
-	[ "$(offered "$ccshim" serve --co)" = --control ]
+	[ "$(offered "$ccshim" serve --me)" = --metrics ]
 	[ "$(offered "$ccshim" doctor --pr)" = --priority ]
 	[ "$(offered "$ccshim" plot --c)" = --cdf ]
 	[ "$(offered "$ccshim" plot --cdf rt)" = rtt ]

@@ -9,7 +9,7 @@
 #include "tools/ccshim/stat/stat.h"
 #include "tools/common/next_option.h"
 
-enum { OPT_PORT = 256, OPT_ADDRESS, OPT_CONTROL, OPT_METRICS, PORT = 8470 };
+enum { OPT_PORT = 256, OPT_ADDRESS, OPT_METRICS, PORT = 8470 };
 
 static int print_help(void)
 {
@@ -20,7 +20,6 @@ static int print_help(void)
 	       "address of the page, which contains a secret, is printed. Ctrl-C ends it.\n\n"
 	       "  --port N         TCP port; 0: any that is free                   [8470]\n"
 	       "  --address ADDR   address to listen on              [127.0.0.1 and ::1]\n"
-	       "  --control        allow the page to change settings, as 'ccshim set' does\n"
 	       "  --metrics        answer GET /metrics, for Prometheus, without the secret:\n"
 	       "                   other users then see the statistics\n"
 	       "  -h, --help       this text\n\n"
@@ -40,19 +39,11 @@ static bool read_address(struct serve *s)
 	return false;
 }
 
-/* Off this host, the token would pass in clear text. */
-static bool check_exposure(const struct serve *s)
+static void warn_of_exposure(const struct serve *s)
 {
-	if (!s->address || serve_is_loopback(s->address))
-		return true;
-	if (s->control) {
-		tool_error("serve", "--control requires a loopback address, because the secret is not encrypted: "
-			   "leave --address out, and forward the port with 'ssh -L PORT:localhost:PORT HOST'");
-		return false;
-	}
-	tool_error("serve", "warning: other hosts can connect to %s, and the traffic is not encrypted; 'ssh -L' "
-		   "is safer", s->address);
-	return true;
+	if (s->address && !serve_is_loopback(s->address))
+		tool_error("serve", "warning: other hosts can connect to %s, and the traffic is not encrypted; "
+			   "'ssh -L' is safer", s->address);
 }
 
 static int flush_output(void)
@@ -70,7 +61,6 @@ static int read_options(struct serve *s, int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ "port", required_argument, NULL, OPT_PORT },
 		{ "address", required_argument, NULL, OPT_ADDRESS },
-		{ "control", no_argument, NULL, OPT_CONTROL },
 		{ "metrics", no_argument, NULL, OPT_METRICS },
 		{ 0 }
 	};
@@ -83,7 +73,6 @@ static int read_options(struct serve *s, int argc, char **argv)
 		case 'h': print_help(); return flush_output() + 1;
 		case OPT_PORT: ok &= tool_parse_count("serve", "--port", optarg, 0, 65535, &port); break;
 		case OPT_ADDRESS: ok &= read_address(s); break;
-		case OPT_CONTROL: s->control = true; break;
 		case OPT_METRICS: s->metrics = true; break;
 		default: ok = false;
 		}
@@ -93,7 +82,8 @@ static int read_options(struct serve *s, int argc, char **argv)
 		tool_error("serve", "unexpected argument '%s'", argv[optind]);
 	if (!ok || argv[optind])
 		return tool_usage_error("serve") + 1;
-	return check_exposure(s) ? 0 : EXIT_USAGE + 1;
+	warn_of_exposure(s);
+	return 0;
 }
 
 /* -- the address of the page ------------------------------------------------------------------- */
@@ -109,7 +99,7 @@ static int print_address(const struct serve *s)
 	return flush_output();
 }
 
-/* As ccshim executes it: the first argument is the path of ccshim. */
+/* As ccshim executes it: the first argument is the path of ccshim, which is not used. */
 int main(int argc, char **argv)
 {
 	struct serve s = { .port = PORT };
@@ -120,7 +110,6 @@ int main(int argc, char **argv)
 		tool_error("serve", "run it as 'ccshim serve'");
 		return EXIT_USAGE;
 	}
-	s.ccshim = argv[1];
 	argv[1] = (char *)"ccshim serve"; /* the prefix of getopt's messages */
 	status = read_options(&s, argc - 1, argv + 1);
 	if (status)
