@@ -12,6 +12,7 @@
 #include "cc/shares.h"
 #include "config/job.h"
 #include "observe/stats_fields.h"
+#include "tools/ccshim/shared/options.h"
 
 /* The limit of a flow's rate in an interval. */
 enum stat_limit {
@@ -117,8 +118,8 @@ stat_test stat_is_busy;
  * are "several", and the time at the gate is the longest of a queue pair. -1: no memory. */
 int stat_group(struct stat_snapshot *s, enum stat_by by);
 extern const char *const stat_bys[STAT_BYS];
-/* Parse the argument of option --by; false after printing an error of the command. */
-bool stat_parse_by(const char *cmd, const char *text, enum stat_by *by);
+/* Parse option --by, for a table of options. */
+int stat_parse_by(const char *cmd, void *by, const struct option_row *row);
 
 /* stat_limit.c. The limit of a flow or of a sum, from its increase in an interval. */
 enum stat_limit stat_limit_of(const struct stat_qp *qp, double since_s);
