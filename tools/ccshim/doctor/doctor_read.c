@@ -13,6 +13,7 @@
 #include "feedback/ipc.h"
 #include "tools/common/ask_agent.h"
 #include "tools/common/json_read.h"
+#include "tools/common/provider.h"
 #include "tools/common/slurp.h"
 
 static void add_counter(struct doctor_port *p, enum doctor_source source, const char *name,
@@ -39,15 +40,9 @@ static int is_visible(const struct dirent *entry)
 /* False: the file has no number, as counters that are switched off. */
 static bool read_counter(const char *path, uint64_t *value)
 {
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char text[32], *end;
-	ssize_t n;
 
-	if (fd < 0)
-		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
+	ccs_read_file(path, text, sizeof(text));
 	*value = strtoull(text, &end, 0);
 	return end != text && *text != '-';
 }
@@ -108,18 +103,11 @@ static void read_interface(struct doctor_port *p, const struct place *at)
 /* Read the driver's name from the link of a hardware device in sysfs, unless it is known. */
 static void read_driver(struct doctor_port *p, const char *sysfs, const char *class, const char *device)
 {
-	char path[PATH_MAX], target[PATH_MAX];
-	const char *name = target;
-	ssize_t n;
+	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s/class/%s/%s/device/driver", sysfs, class, device);
-	n = *p->driver || p->is_software ? 0 : readlink(path, target, sizeof(target) - 1);
-	if (n <= 0)
-		return;
-	target[n] = '\0';
-	if (strrchr(name, '/'))
-		name = strrchr(name, '/') + 1;
-	snprintf(p->driver, sizeof(p->driver), "%.63s", name);
+	if (!*p->driver && !p->is_software)
+		driver_name(AT_FDCWD, path, p->driver, sizeof(p->driver));
 }
 
 static struct doctor_port *add_port(struct doctor_reading *r, const struct doctor_port *like)

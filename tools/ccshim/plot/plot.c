@@ -13,6 +13,7 @@
 
 #include "base/json.h"
 #include "base/suggest.h"
+#include "base/sysfs.h"
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/ccshim/shared/options.h"
 #include "tools/common/gnuplot.h"
@@ -109,13 +110,9 @@ static int check_file(const struct plot *p, const char *file)
 
 static plot_reader *find_reader(const char *file)
 {
-	char start[4096] = "";
-	FILE *f = fopen(file, "re");
+	char start[4096];
 
-	if (f) {
-		start[fread(start, 1, sizeof(start) - 1, f)] = '\0';
-		fclose(f);
-	}
+	ccs_read_file(file, start, sizeof(start));
 	if (start[strspn(start, " \t\r\n")] != '{')
 		return plot_read_trace;
 	return strstr(start, "\"runs\"") ? plot_read_bench : plot_read_stat;

@@ -147,16 +147,6 @@ static void print_snapshot(const struct request *rq, struct stat_snapshot *s)
 	fflush(stdout);
 }
 
-static int read_tenants(struct stat_snapshot *s)
-{
-	const char *why = stat_read_tenants(s);
-
-	if (why)
-		tool_error("stat", "--by tenant: %s", why);
-	stat_warn_of_unlisted("stat", s);
-	return why ? -1 : 0;
-}
-
 /* Print a copy of `now`, with base subtracted and sorted. */
 static int print_copy(const struct request *rq, const struct stat_snapshot *now,
 		const struct stat_snapshot *base)
@@ -168,8 +158,8 @@ static int print_copy(const struct request *rq, const struct stat_snapshot *now,
 		stat_subtract(&s, base);
 	if (!rc && rq->busy)
 		stat_keep(&s, stat_is_busy, NULL);
-	if (!rc && rq->by == STAT_BY_TENANT)
-		rc = read_tenants(&s);
+	if (!rc && rq->by == STAT_BY_TENANT && !stat_require_tenants("stat", &s))
+		rc = -1;
 	if (!rc)
 		rc = stat_group(&s, rq->by);
 	if (!rc && rq->sort)

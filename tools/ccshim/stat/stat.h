@@ -133,10 +133,10 @@ int stat_load(struct stat_snapshot *s, const char *file);
 /* stat_tenant.c. Set the tenant of each process, which the host agent of option agent knows. NULL, or
  * why it cannot. */
 const char *stat_read_tenants(struct stat_snapshot *s);
+/* The same. Print why it cannot, and, once per program, how many processes the agent does not list. */
+bool stat_require_tenants(const char *cmd, struct stat_snapshot *s);
 /* The same from the agent's status, or NULL; false if it is not readable. */
 bool stat_parse_tenants(struct stat_snapshot *s, const char *status);
-/* Print once per program how many processes seem to have no tenant as the agent does not list them. */
-void stat_warn_of_unlisted(const char *cmd, const struct stat_snapshot *s);
 
 /* The output formats. */
 void stat_table(const struct stat_snapshot *s, FILE *out);

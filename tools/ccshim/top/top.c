@@ -157,16 +157,6 @@ static bool print_json(struct stat_snapshot *s, const struct top_view *v)
 	return true;
 }
 
-static bool read_tenants(struct stat_snapshot *s)
-{
-	const char *why = stat_read_tenants(s);
-
-	if (why)
-		tool_error("top", "--by tenant: %s", why);
-	stat_warn_of_unlisted("top", s);
-	return !why;
-}
-
 static int print_pages(struct request *rq)
 {
 	struct stat_snapshot last, s = { 0 };
@@ -178,7 +168,7 @@ static int print_pages(struct request *rq)
 		seconds_sleep(rq->view.interval_s);
 		ok = stat_read_increase(&s, &last);
 		if (ok && rq->view.by == STAT_BY_TENANT)
-			ok = read_tenants(&s);
+			ok = stat_require_tenants("top", &s);
 		if (n && !rq->json)
 			putchar('\n');
 		if (ok && rq->json)
