@@ -56,7 +56,7 @@ static const char *const headers[][2] = {
 struct reply {
 	unsigned status;
 	const char *type, *text;         /* NULL: text/plain */
-	const char *allow;               /* the header Allow, or NULL */
+	const char *name, *value;        /* a further header */
 };
 
 static enum MHD_Result send_reply(struct MHD_Connection *c, const struct reply *r)
@@ -70,8 +70,8 @@ static enum MHD_Result send_reply(struct MHD_Connection *c, const struct reply *
 	for (size_t i = 0; i < sizeof(headers) / sizeof(*headers); i++)
 		MHD_add_response_header(response, headers[i][0], headers[i][1]);
 	MHD_add_response_header(response, "Content-Type", r->type ? r->type : "text/plain; charset=utf-8");
-	if (r->allow)
-		MHD_add_response_header(response, "Allow", r->allow);
+	if (r->name)
+		MHD_add_response_header(response, r->name, r->value);
 	result = MHD_queue_response(c, r->status, response);
 	MHD_destroy_response(response);
 	return result;
@@ -150,7 +150,8 @@ static bool has_allowed_method(const struct request *rq)
 
 static enum MHD_Result refuse_method(const struct request *rq)
 {
-	return send_reply(rq->connection, &(struct reply){ .status = MHD_HTTP_METHOD_NOT_ALLOWED, .allow = "GET, HEAD",
+	return send_reply(rq->connection, &(struct reply){ .status = MHD_HTTP_METHOD_NOT_ALLOWED,
+							    .name = "Allow", .value = "GET, HEAD",
 							    .text = "the method is not allowed\n" });
 }
 
