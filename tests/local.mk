@@ -29,6 +29,7 @@ tests_libtests_la_SOURCES = \
 	tools/ccshim/replay/replay_csv.c \
 	tools/ccshim/shared/children.c \
 	tools/ccshim/shared/message.c \
+	tools/ccshim/shared/options.c \
 	tools/ccshim/serve/serve_guard.c \
 	tools/ccshim/serve/serve_listen.c \
 	tools/ccshim/set_all.c \
@@ -48,6 +49,7 @@ tests_libtests_la_SOURCES = \
 	tools/common/gnuplot.c \
 	tools/common/human.c \
 	tools/common/json_read.c \
+	tools/common/next_option.c \
 	tools/common/preload_list.c \
 	tools/common/program.c \
 	tools/common/seconds.c \

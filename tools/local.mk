@@ -43,6 +43,8 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/libexec.c \
 	tools/ccshim/main.c \
 	tools/ccshim/shared/message.c \
+	tools/ccshim/shared/options.c \
+	tools/ccshim/shared/options.h \
 	tools/ccshim/shared/path_options.c \
 	tools/ccshim/shared/path_options.h \
 	tools/ccshim/plan/plan.c \
@@ -149,6 +151,8 @@ tools_ccshim_ccshim_LDADD = libccs-agent.la libccs-fabric.la libccs-core.la $(VE
 pkglibexec_PROGRAMS = tools/ccshim/ccshim-serve
 tools_ccshim_ccshim_serve_SOURCES = \
 	tools/ccshim/shared/message.c \
+	tools/ccshim/shared/options.c \
+	tools/ccshim/shared/options.h \
 	tools/ccshim/serve/serve.c \
 	tools/ccshim/serve/serve.h \
 	tools/ccshim/serve/serve_clients.c \
@@ -157,7 +161,6 @@ tools_ccshim_ccshim_serve_SOURCES = \
 	tools/ccshim/serve/serve_guard.c \
 	tools/ccshim/serve/serve_http.c \
 	tools/ccshim/serve/serve_listen.c \
-	tools/ccshim/serve/serve_set.c \
 	tools/ccshim/stat/namespaces.c \
 	tools/ccshim/stat/namespaces.h \
 	tools/ccshim/stat/stat.h \
@@ -181,8 +184,6 @@ tools_ccshim_ccshim_serve_SOURCES = \
 	tools/common/ask_agent.h \
 	tools/common/next_option.c \
 	tools/common/next_option.h \
-	tools/common/program.c \
-	tools/common/program.h \
 	tools/common/seconds.c \
 	tools/common/seconds.h \
 	tools/common/terminal.c \

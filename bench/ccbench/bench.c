@@ -53,11 +53,10 @@ static int check_devices(const struct opts *o)
 {
 	const char *hosts = getenv("LAB_HOSTS");
 	struct ibv_device **list;
-	unsigned host;
 	int n = 0, status = 0;
 
 	list = ibv_get_device_list(&n);
-	for (host = 0; !status && host < opts_hosts(o); host++)
+	for (unsigned host = 0; !status && host < opts_hosts(o); host++)
 		if (!have_device(list, n, o->device[host]))
 			status = report_error(USAGE, o->device[host], "no such RDMA device");
 	if (status && hosts)
@@ -77,14 +76,13 @@ static void warn_of_environment(const struct opts *o)
 {
 	const char *preload = getenv("LD_PRELOAD");
 	char without[PATH_MAX + 1024];
-	unsigned i;
 
 	if (getenv("CCSHIM_REPORT"))
 		fprintf(stderr, "ccbench: CCSHIM_REPORT is not used: the file of --out_json has the reports\n");
 	if (!preload)
 		return;
 	preload_value(preload, NULL, without, sizeof(without));
-	for (i = 0; i < o->cc.n; i++)
+	for (unsigned i = 0; i < o->cc.n; i++)
 		if (!o->cc.v[i].preload && strlen(without) < strlen(preload))
 			fprintf(stderr, "ccbench: %s runs without the libccshim.so of LD_PRELOAD; "
 				"--cc off, observe or an algorithm runs with it\n",
@@ -236,9 +234,7 @@ static void tick(const struct run *r, int64_t elapsed)
 /* Report flows that failed; they change the exit status. */
 static int flow_errors(const struct report *p)
 {
-	unsigned i;
-
-	for (i = 0; i < p->nflows; i++)
+	for (unsigned i = 0; i < p->nflows; i++)
 		if (p->flow[i].errors)
 			fprintf(stderr, "ccbench: %s: host %u, QP %u: %s\n", p->run->setting->name,
 				p->flow[i].host, p->flow[i].qpn, p->flow[i].status);
@@ -289,9 +285,7 @@ static int run_setting(struct bench *b, unsigned setting, unsigned repeat)
 
 static bool wants_unloaded(const struct bench *b)
 {
-	unsigned i;
-
-	for (i = 0; i < b->flows->n; i++)
+	for (unsigned i = 0; i < b->flows->n; i++)
 		if (b->flows->v[i].arrival == ARRIVE_POISSON)
 			return true;
 	return b->o->kind->slowdown;
@@ -338,11 +332,10 @@ static int run_all(struct bench *b)
 {
 	const struct opts *o = b->o;
 	int status = calibrate(b), failed;
-	unsigned i;
 
 	if (status)
 		return status;
-	for (i = 0; i < b->nruns; i++) {
+	for (unsigned i = 0; i < b->nruns; i++) {
 		failed = run_setting(b, i % o->cc.n, i / o->cc.n);
 		if (failed && !b->reported[i])
 			return failed; /* without its report, runs cannot be compared */
@@ -361,9 +354,8 @@ static int run_all(struct bench *b)
 static int make_flows(struct bench *b)
 {
 	struct opts o = *b->o;
-	unsigned i;
 
-	for (i = 0; i < o.repeat; i++) {
+	for (unsigned i = 0; i < o.repeat; i++) {
 		o.seed = b->o->seed + i;
 		if (scenario_flows(&o, &b->flows[i]))
 			return report_error(FAILED, o.kind->name, "no memory");
@@ -387,14 +379,12 @@ static int allocate(struct bench *b)
 
 static void release(struct bench *b)
 {
-	unsigned i;
-
-	for (i = 0; b->run && b->report && i < b->nruns; i++) {
+	for (unsigned i = 0; b->run && b->report && i < b->nruns; i++) {
 		report_free(&b->report[i]);
 		if (b->run[i].flows)
 			run_free(&b->run[i]);
 	}
-	for (i = 0; b->flows && i < b->o->repeat; i++)
+	for (unsigned i = 0; b->flows && i < b->o->repeat; i++)
 		free(b->flows[i].v);
 	free(b->flows);
 	free(b->run);

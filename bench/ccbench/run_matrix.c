@@ -58,9 +58,8 @@ static const char *value_of(int argc, char **argv, int *i, const char *option)
 static int parse(struct options *o, int argc, char **argv)
 {
 	const char *value;
-	int i;
 
-	for (i = 1; i < argc; i++) {
+	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "-h") || !strcmp(argv[i], "--help")) {
 			fputs(usage, stdout);
 			return -1;
@@ -103,9 +102,7 @@ static int choose(struct matrix *m, const struct options *o)
 
 static void print_list(const struct matrix *m)
 {
-	unsigned i;
-
-	for (i = 0; i < m->rows; i++) {
+	for (unsigned i = 0; i < m->rows; i++) {
 		const struct model *model = m->row[i].model;
 
 		printf("%-20s %2u hosts: %s --senders %u %s%s\n", model->name,
@@ -175,10 +172,10 @@ static int measure_base(struct results *to, const struct options *o)
 {
 	static const struct model lone = { .scenario = "victim", .senders = 1,
 					   .options = "-s 64k -D 200ms --warmup 10ms" };
-	int status, attempt;
+	int status;
 
 	to->base_us = NAN;
-	for (attempt = 0; attempt < 5 && isnan(to->base_us); attempt++) {
+	for (int attempt = 0; attempt < 5 && isnan(to->base_us); attempt++) {
 		status = run_model(o, &lone, to);
 		if (status)
 			return status;

@@ -52,7 +52,7 @@ static double add_up(const struct fab_conf *conf, const struct fab_result *r,
 
 static double jain_of(const struct tenant *t)
 {
-	return t->squares > 0 ? t->bytes * t->bytes / (t->flows * t->squares) : NAN;
+	return jain_index(t->bytes, t->squares, t->flows);
 }
 
 static double rate_of(const struct tenant *t, const struct fab_result *r)

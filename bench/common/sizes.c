@@ -71,14 +71,13 @@ double sizes_mean(enum sizes s, uint64_t fixed)
 {
 	const struct cdf *c = &cdfs[s];
 	double sum = 0;
-	size_t i;
 
 	if (s == SIZES_LADDER) {
-		for (i = 0; i < LADDER_STEPS; i++)
+		for (size_t i = 0; i < LADDER_STEPS; i++)
 			sum += (double)sizes_ladder[i] / LADDER_STEPS;
 		return sum;
 	}
-	for (i = 1; i < c->n; i++)
+	for (size_t i = 1; i < c->n; i++)
 		sum += (c->p[i].bytes + c->p[i - 1].bytes) / 2 *
 		       (c->p[i].percent - c->p[i - 1].percent) / 100;
 	return c->p ? sum : (double)fixed;

@@ -70,11 +70,11 @@ matrix() {
 # The article's two experiments: 5 cells a packet of 1106 bytes.
 @test "marks from 800 cells on, by a polled average, break the goal of delays; from 1 cell on not" {
 	cells() { echo $(($1 * 1106 / 5)); }
-	polled=(--cc dcqcn:variant=mlx --only A-2:1-64k --kmax "$(cells 1400)" --pmax 1% --poll 50us:1/4)
-	matrix "${polled[@]}" --kmin "$(cells 800)"
+	polled=(--cc dcqcn:variant=mlx --only A-2:1-64k --poll 50us:1/4)
+	matrix "${polled[@]}" --ecn "$(cells 800):$(cells 1400):1%@25g"
 	cat out.txt
 	[ "$(value '.models[0] | .g1 and (.g3 | not) and (.pass | not)')" = true ]
-	matrix "${polled[@]}" --kmin "$(cells 1)"
+	matrix "${polled[@]}" --ecn "$(cells 1):$(cells 1400):1%@25g"
 	cat out.txt
 	[ "$(value '.models[0].pass')" = true ]
 	[ "$(value '.passed["dcqcn:variant=mlx"]')" = 1 ]
@@ -262,11 +262,11 @@ matrix() {
 		[ "${#lines[@]}" -eq 2 ]
 		[[ $output == "ccfabric: $message"* ]]
 	done <<-'END'
-		matrix --kmin 100q|--kmin: '100q' is no number of bytes
-		matrix --kmin -5|--kmin: '-5' is no number of bytes
-		matrix --kmin 500k|--kmax: '400k' is below --kmin, which is '500k'
-		matrix --pmax nan|--pmax: 'nan' is no fraction
-		matrix --pmax 2|--pmax: a probability of '2' is above 1
+		matrix --ecn 100q:400k:20%|--ecn: '100q:400k:20%' is not [N=]MIN:MAX:P[@RATE]
+		matrix --ecn -5:400k:20%|--ecn: '-5:400k:20%' is not [N=]MIN:MAX:P[@RATE]
+		matrix --ecn 500k:400k:20%|--ecn: '500k:400k:20%' is not [N=]MIN:MAX:P[@RATE]
+		matrix --ecn 100k:400k:nan|--ecn: 'nan' is no fraction
+		matrix --ecn 100k:400k:2|--ecn: a probability of 2 is above 1
 		matrix --alpha 1/0|--alpha: '1/0' is no fraction
 		matrix --buffer x|--buffer: 'x' is not a whole number of bytes
 		matrix --cc auto --cc none --cc auto|--cc: 'auto' is given twice

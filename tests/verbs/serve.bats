@@ -171,18 +171,16 @@ slow() {
 }
 
 @test "other methods are refused" {
-	serve --control
+	serve
 	for method in POST PUT DELETE OPTIONS PATCH; do
 		[ "$(ask / -X "$method")" = 405 ]
 		grep -qi '^allow: GET, HEAD' headers
 		[ "$(ask /flows.json -X "$method")" = 405 ]
 	done
-	[ "$(ask /set)" = 405 ]
-	grep -qi '^allow: POST' headers
 	[ "$(get / -I)" = 200 ]
 }
 
-@test "data require the token, also without --control" {
+@test "data require the token" {
 	serve
 	[ "${#token}" -eq 32 ]
 	for path in /flows.json /agent.json; do
@@ -204,7 +202,7 @@ slow() {
 }
 
 @test "requests with the Host or Origin of another site are refused" {
-	serve --control
+	serve
 	for host in evil.example "evil.example:$port" 127.0.0.1.evil.example localhost.evil.example "localhost:" \
 		"[::1" ""; do
 		[ "$(ask /flows.json -H "Host: $host")" != 200 ] || { echo "$host"; false; }
@@ -217,45 +215,10 @@ slow() {
 	done
 	for origin in http://evil.example null "https://127.0.0.1:$port" http://127.0.0.1:1 \
 		"http://127.0.0.1:$port.evil.example"; do
-		[ "$(ask /set?pid=1 -H "Origin: $origin" -d max_rate=1g)" = 403 ] || { echo "$origin"; false; }
+		[ "$(ask /flows.json -H "Origin: $origin")" = 403 ] || { echo "$origin"; false; }
 		grep -q 'page of another site' body
 	done
 	[ "$(ask /flows.json -H "Origin: $base")" = 200 ]
-}
-
-@test "settings are changed with --control and the token only" {
-	begin
-	serve
-	[ "$(ask "/set?pid=$app" -d max_rate=1g)" = 403 ]
-	grep -q 'without --control' body
-	kill "$server"
-	wait "$server"
-	serve --control
-	[ "$(get "/set?pid=$app" -d max_rate=1g)" = 401 ]
-	[ "$(ask "/set" -d max_rate=1g)" = 400 ]
-	"$ccshim" stat -p "$app" --json | jq -e '[.processes[].qps[].rate_bps] | max > 1e9'
-	ask "/set?pid=$app" -d 'max_rate=1g  segment=2k' > status &
-	asking=$!
-	while kill -0 "$asking" 2> /dev/null; do
-		tell 'write 1000' # it reads requests when it polls
-	done
-	wait "$asking"
-	[ "$(cat status)" = 200 ]
-	grep -q '^2 connected queue pairs changed' body
-	"$ccshim" stat -p "$app" --json | jq -e '[.processes[].qps[] | .segment_bytes == 2048] | all'
-}
-
-@test "settings that ccshim set refuses are refused with its message" {
-	serve --control
-	[ "$(ask '/set?pid=1x' -d max_rate=1g)" = 400 ]
-	grep -q "'1x' is not a process ID" body
-	[ "$(ask "/set?pid=$$" -d max_rate=1g)" = 409 ]
-	[ "$(ask "/set?pid=$$" -d '')" = 400 ]
-	[ "$(ask '/set?pid=--all' -d max_rate=1g)" = 400 ]
-	[ "$(ask "/set?pid=$$" -d '--all mode=off')" = 400 ]
-	[ "$(ask "/set?pid=$$" -d "max_rate=$(printf '%05000d' 1)")" = 413 ]
-	[ "$(ask "/set?pid=$$" -d "$(printf 'a=1 %.0s' {1..100})")" = 400 ]
-	grep -q 'too many settings' body
 }
 
 @test "a port in use, a foreign address and mistakes are refused with the reason" {
@@ -267,8 +230,6 @@ slow() {
 	for args in "--port 65536" "--port x" "--port -1" "--address localhost" "--address 1.2.3" "more" "--no"; do
 		run -2 "$ccshim" serve $args
 	done
-	run -2 "$ccshim" serve --control --address 0.0.0.0
-	[[ $output == *"--control requires a loopback address"* ]]
 }
 
 @test "a privileged port is refused with the reason" {
@@ -539,22 +500,6 @@ thousand() {
 	made=$(grep -En 'innerHTML|outerHTML|insertAdjacentHTML|document\.write|srcdoc|DOMParser|eval\(|Function\(' \
 		"$top_srcdir"/tools/ccshim/serve/*.js "$top_srcdir"/tools/ccshim/serve/*.html || true)
 	[ -z "$made" ] || { echo "$made"; return 1; }
-}
-
-@test "the page changes settings with --control only" {
-	local script="Object.assign(document.getElementById('set').elements.pid, {value: '1x'}),
-		Object.assign(document.getElementById('set').elements.settings, {value: 'max_rate=1g'}),
-		document.getElementById('set').requestSubmit()"
-	serve
-	browser "$(status_begins '0 flows')" "print=document.getElementById('control').hidden" > hidden
-	[ "$(cat hidden)" = True ]
-	kill "$server"
-	wait "$server"
-	serve --control
-	browser "$(status_begins '0 flows')" "print=document.getElementById('control').hidden" "print=$script" \
-		"until=document.getElementById('answer').textContent.includes(\"'1x' is not a process ID\")" 2> errors \
-		> hidden || [ "$(grep -vc 'status of 400' errors)" -eq 0 ] # Chromium logs it
-	[ "$(head -1 hidden)" = False ]
 }
 
 @test "an address that cannot be printed, and help, are errors" {

@@ -12,13 +12,12 @@
 #include "config/filename.h"
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/ccshim/shared/preload.h"
-#include "tools/common/installed.h"
 #include "tools/common/next_option.h"
 
 /* Execute it with the path of this program as its first argument. Returns after an error. */
 static int execute(const char *name, int argc, char **argv)
 {
-	char dir[PATH_MAX], path[PATH_MAX + 32], self[PATH_MAX], moved[PATH_MAX];
+	char path[PATH_MAX + 32], self[PATH_MAX];
 	const ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	char **args = calloc((size_t)argc + 2, sizeof(*args));
 
@@ -28,11 +27,7 @@ static int execute(const char *name, int argc, char **argv)
 		return EXIT_FAILED;
 	}
 	self[n] = '\0';
-	if (preload_build_dir(dir, sizeof(dir)))
-		snprintf(path, sizeof(path), "%stools/ccshim/%s", dir, name);
-	else
-		snprintf(path, sizeof(path), "%s/%s",
-			 installed_path(CCS_PKGLIBEXECDIR, moved, sizeof(moved)), name);
+	preload_libexec(name, path, sizeof(path));
 	args[0] = path;
 	args[1] = self;
 	memcpy(args + 2, argv + 1, (size_t)argc * sizeof(*args)); /* with its NULL */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ccshim set: changes settings of a running process, through the mailbox of its statistics file. */
 #include <errno.h>
+#include <getopt.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,10 +10,10 @@
 #include "config/request.h"
 #include "observe/stats_dir.h"
 #include "tools/ccshim/shared/ccshim.h"
+#include "tools/ccshim/shared/options.h"
 #include "set_all.h"
 #include "set_tenant.h"
 #include "stat/stat.h"
-#include "tools/common/next_option.h"
 #include "tools/common/terminal.h"
 
 struct set {
@@ -99,39 +100,39 @@ static int check_request(const char *text)
 
 /* -- the command line -------------------------------------------------------------- */
 
-enum { OPT_QP = 256, OPT_PEER, OPT_NEW, OPT_SHOW, OPT_TIMEOUT, OPT_ALL };
-
-static int parse_pid(struct set *set)
+static int parse_pid(const char *cmd, void *pid, const struct option_row *row)
 {
-	set->pid = ccs_stats_pid_of(optarg);
-	if (set->pid)
+	(void)row;
+	*(pid_t *)pid = ccs_stats_pid_of(optarg);
+	if (*(pid_t *)pid)
 		return 0;
-	tool_error("set", "-p: '%s' is not a process ID", optarg);
+	tool_error(cmd, "-p: '%s' is not a process ID", optarg);
 	return EXIT_USAGE;
 }
 
-static int parse_timeout(struct set *set)
+static int parse_timeout(const char *cmd, void *member, const struct option_row *row)
 {
-	if (ccs_parse_unit(optarg, CCS_UNIT_TIME, &set->timeout_us) == 0 &&
-	    set->timeout_us >= 0 && set->timeout_us <= 3.6e9)
+	double *us = member;
+
+	(void)row;
+	if (ccs_parse_unit(optarg, CCS_UNIT_TIME, us) == 0 && *us >= 0 && *us <= 3.6e9)
 		return 0;
-	tool_error("set", "--timeout: '%s' is not a time such as 500ms or 10s", optarg);
+	tool_error(cmd, "--timeout: '%s' is not a time such as 500ms or 10s", optarg);
 	return EXIT_USAGE;
 }
 
-static int parse_option(struct set *set, int letter)
-{
-	switch (letter) {
-	case 'p': return parse_pid(set);
-	case OPT_QP: set->lqpn = optarg; return 0;
-	case OPT_PEER: set->peer = optarg; return 0;
-	case OPT_NEW: set->only_new = true; return 0;
-	case OPT_SHOW: set->show = true; return 0;
-	case OPT_ALL: set->all = true; return 0;
-	case OPT_TIMEOUT: return parse_timeout(set);
-	default: return tool_usage_error("set");
-	}
-}
+#define AT(member) .at = offsetof(struct set, member)
+
+static const struct option_row options[] = {
+	{ "pid", 'p', OPTION_PARSE, AT(pid), .call = parse_pid },
+	{ "qp", 0, OPTION_TEXT, AT(lqpn) },
+	{ "peer", 0, OPTION_TEXT, AT(peer) },
+	{ "new", 0, OPTION_FLAG, AT(only_new) },
+	{ "show", 0, OPTION_FLAG, AT(show) },
+	{ "timeout", 0, OPTION_PARSE, AT(timeout_us), .call = parse_timeout },
+	{ "all", 0, OPTION_FLAG, AT(all) },
+	{ 0 }
+};
 
 static int check_usage(const struct set *set)
 {
@@ -210,30 +211,15 @@ static int deliver(const struct set *set, const struct set_request *request)
 
 int cmd_set(int argc, char **argv)
 {
-	static const struct option long_options[] = {
-		{ "pid", required_argument, NULL, 'p' },
-		{ "qp", required_argument, NULL, OPT_QP },
-		{ "peer", required_argument, NULL, OPT_PEER },
-		{ "new", no_argument, NULL, OPT_NEW },
-		{ "show", no_argument, NULL, OPT_SHOW },
-		{ "timeout", required_argument, NULL, OPT_TIMEOUT },
-		{ "all", no_argument, NULL, OPT_ALL },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 }
-	};
 	struct set set = { .timeout_us = -1 };
 	struct set_request request;
-	int letter;
+	int status;
 
-	argv[0] = (char *)"ccshim set";
 	if (argc > 1 && strcmp(argv[1], "tenant") == 0)
 		return set_tenant(argc - 2, argv + 2);
-	while ((letter = next_option(argc, argv, "p:h", long_options, NULL)) != -1) {
-		if (letter == 'h')
-			return print_help();
-		if (parse_option(&set, letter))
-			return EXIT_USAGE;
-	}
+	status = tool_options("set", print_help, options, &set, argc, argv);
+	if (status >= 0)
+		return status;
 	set.settings = argv + optind;
 	set.count = argc - optind;
 	if (check_usage(&set) || write_request(&set, request.text) || check_request(request.text))

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which library of the vendor drives a device. */
 #include "tools/common/provider.h"
 
 #include <dlfcn.h>
-#include <stdbool.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* "libmlx5-rdmav34.so" becomes "libmlx5". False for libibverbs's own placeholders. */
 static bool name_of_file(const char *file, char *name, size_t len)
@@ -33,4 +33,16 @@ const char *provider_name(const struct ibv_context *context, char *name, size_t 
 			return name;
 	*name = '\0';
 	return name;
+}
+
+bool driver_name(int dir, const char *link, char *name, size_t len)
+{
+	char target[PATH_MAX];
+	const ssize_t n = readlinkat(dir, link, target, sizeof(target) - 1);
+
+	if (n <= 0)
+		return false;
+	target[n] = '\0';
+	snprintf(name, len, "%s", basename(target));
+	return true;
 }

@@ -34,11 +34,10 @@ static void print_verdict(const struct verdict *v)
 void matrix_print_row(const struct matrix_row *r)
 {
 	char used[32], drops[32], p99[32], victim[32];
-	unsigned i;
 
 	if (*r->reason)
 		printf("%-20s %s\n", r->model->name, r->reason);
-	for (i = 0; i < r->n; i++) {
+	for (unsigned i = 0; i < r->n; i++) {
 		const struct verdict *v = &r->v[i];
 
 		printf("%-20s %-14s %6s %7s %9s %9s  ", i ? "" : r->model->name, v->cc,
@@ -64,9 +63,8 @@ static const struct matrix_row *any_row(const struct matrix *m)
 static struct totals add_up(const struct matrix *m, unsigned setting)
 {
 	struct totals t = { 0 };
-	unsigned i;
 
-	for (i = 0; i < m->rows; i++) {
+	for (unsigned i = 0; i < m->rows; i++) {
 		const struct verdict *v = &m->row[i].v[setting];
 
 		t.run += v->run;
@@ -84,9 +82,8 @@ static bool most_are_quick(const struct totals *t)
 void matrix_print_totals(const struct matrix *m)
 {
 	const struct matrix_row *any = any_row(m);
-	unsigned i;
 
-	for (i = 0; any && i < any->n; i++) {
+	for (unsigned i = 0; any && i < any->n; i++) {
 		const struct totals t = add_up(m, i);
 
 		printf("%s: %u of %u models pass; p99 is at most %g base RTTs in %u, %s\n"
@@ -116,9 +113,7 @@ static void write_verdict(struct ccs_json *j, const struct model *m, const struc
 
 static void write_row(struct ccs_json *j, const struct matrix_row *r)
 {
-	unsigned i;
-
-	for (i = 0; i < r->n; i++)
+	for (unsigned i = 0; i < r->n; i++)
 		write_verdict(j, r->model, &r->v[i]);
 	if (!*r->reason)
 		return;
@@ -134,7 +129,6 @@ bool matrix_write(const struct matrix *m, const char *file)
 	const struct matrix_row *any = any_row(m);
 	FILE *f = fopen(file, "we");
 	struct ccs_json j;
-	unsigned i;
 	bool ok;
 
 	if (!f) {
@@ -146,11 +140,11 @@ bool matrix_write(const struct matrix *m, const char *file)
 	ccs_document_head(&j, ccs_document_now());
 	ccs_json_num(&j, "base_us", m->base_us);
 	ccs_json_array(&j, "models");
-	for (i = 0; i < m->rows; i++)
+	for (unsigned i = 0; i < m->rows; i++)
 		write_row(&j, &m->row[i]);
 	ccs_json_end(&j);
 	ccs_json_object(&j, "passed");
-	for (i = 0; any && i < any->n; i++)
+	for (unsigned i = 0; any && i < any->n; i++)
 		ccs_json_uint(&j, any->v[i].cc, add_up(m, i).passed);
 	ccs_json_end(&j);
 	ok = ccs_json_finish(&j);

@@ -114,9 +114,8 @@ static int local_send(struct place *p, unsigned host, uint32_t type, const void 
 static int local_wait(struct place *p, unsigned hosts, int64_t ns)
 {
 	struct xchg x[MAX_HOSTS];
-	unsigned i;
 
-	for (i = 0; i < hosts; i++)
+	for (unsigned i = 0; i < hosts; i++)
 		x[i] = child_of(p, i)->x;
 	return xchg_wait_any(x, hosts, ns, interrupt_mask());
 }
@@ -180,7 +179,6 @@ char *place_scratch(char *dir, size_t len)
 struct place *place_local(const char *preload, const char *dir)
 {
 	struct local *l = calloc(1, sizeof(*l));
-	unsigned host;
 
 	if (!l)
 		return NULL;
@@ -191,7 +189,7 @@ struct place *place_local(const char *preload, const char *dir)
 		.dir = dir,
 	};
 	l->preload = preload;
-	for (host = 0; host < MAX_HOSTS; host++)
+	for (unsigned host = 0; host < MAX_HOSTS; host++)
 		l->child[host].x.fd = -1;
 	return &l->place;
 }

@@ -117,10 +117,9 @@ static int mpi_start(struct place *p, unsigned host, const struct setting *s)
 static int64_t offset(struct place *p, unsigned host)
 {
 	int64_t sent, back, there, best = INT64_MAX, is = 0;
-	unsigned i;
 
 	(void)p;
-	for (i = 0; host && i < CLOCK_ROUNDS; i++) {
+	for (unsigned i = 0; host && i < CLOCK_ROUNDS; i++) {
 		sent = now_ns();
 		send_bytes((int)host, CLOCK, NULL, 0);
 		MPI_Recv(&there, sizeof(there), MPI_BYTE, (int)host, CLOCK, MPI_COMM_WORLD,
@@ -227,9 +226,7 @@ static char *report(struct place *p, unsigned host)
 
 static void release(struct place *p)
 {
-	unsigned host;
-
-	for (host = 0; host < MAX_HOSTS; host++)
+	for (unsigned host = 0; host < MAX_HOSTS; host++)
 		free(remote_of(p, host)->report);
 	local_of(p)->release(local_of(p));
 	free(p);
@@ -256,9 +253,7 @@ struct place *place_mpi(const char *preload, const char *dir)
 
 void place_mpi_end(int ranks)
 {
-	int rank;
-
-	for (rank = 1; rank < ranks; rank++)
+	for (int rank = 1; rank < ranks; rank++)
 		send_bytes(rank, QUIT, NULL, 0);
 }
 

@@ -27,10 +27,8 @@ static void write_spread(struct ccs_json *j, const char *key, const struct sprea
 
 static void write_series(struct ccs_json *j, const char *key, const double *v)
 {
-	unsigned bin;
-
 	ccs_json_array(j, key);
-	for (bin = 0; bin < BINS; bin++)
+	for (unsigned bin = 0; bin < BINS; bin++)
 		ccs_json_num(j, NULL, round(v[bin]));
 	ccs_json_end(j);
 }
@@ -115,14 +113,12 @@ static bool is_json(const char *text)
 /* The reports of the shim, which are JSON already. */
 static void write_shim(struct ccs_json *j, const struct run *r)
 {
-	unsigned i;
-
 	if (!r->setting->preload) {
 		ccs_json_str(j, "shim", NULL);
 		return;
 	}
 	ccs_json_array(j, "shim");
-	for (i = 0; i < opts_hosts(r->o); i++) {
+	for (unsigned i = 0; i < opts_hosts(r->o); i++) {
 		ccs_json_object(j, NULL);
 		ccs_json_str(j, "device", r->o->device[i]);
 		fprintf(j->f, ", \"report\": %s",
@@ -135,14 +131,12 @@ static void write_shim(struct ccs_json *j, const struct run *r)
 /* For each class of sizes with messages. */
 static void write_slowdown(struct ccs_json *j, const struct report *p)
 {
-	unsigned class;
-
 	if (!p->slowed) {
 		ccs_json_str(j, "slowdown", NULL);
 		return;
 	}
 	ccs_json_array(j, "slowdown");
-	for (class = 0; class < SIZE_CLASSES; class++) {
+	for (unsigned class = 0; class < SIZE_CLASSES; class++) {
 		const struct spread *s = &p->slowdown.spread[class];
 		uint64_t limit = size_class_limit(class);
 
@@ -174,10 +168,9 @@ static void write_spreads(struct ccs_json *j, const struct report *p, unsigned n
 {
 	const struct row *row;
 	struct repeats v;
-	unsigned i;
 
 	ccs_json_array(j, "spread");
-	for (i = 0; i < n; i++) {
+	for (unsigned i = 0; i < n; i++) {
 		ccs_json_object(j, NULL);
 		ccs_json_str(j, "cc", p[i].run->setting->name);
 		ccs_json_uint(j, "runs", repeats);
@@ -224,7 +217,6 @@ static void write_tenants(struct ccs_json *j, const struct report *p)
 static void write_run(struct ccs_json *j, const struct report *p)
 {
 	const struct run *r = p->run;
-	unsigned i;
 
 	ccs_json_object(j, NULL);
 	ccs_json_str(j, "cc", r->setting->name);
@@ -256,7 +248,7 @@ static void write_run(struct ccs_json *j, const struct report *p)
 	write_sanity(j, p);
 	write_conditions(j, r);
 	ccs_json_array(j, "flows");
-	for (i = 0; i < p->nflows; i++)
+	for (unsigned i = 0; i < p->nflows; i++)
 		write_flow(j, &p->flow[i]);
 	ccs_json_end(j);
 	ccs_json_num(j, "bin_s", p->bin);
@@ -268,22 +260,20 @@ static void write_run(struct ccs_json *j, const struct report *p)
 /* The times through the empty network to each host, by size. */
 static void write_unloaded(struct ccs_json *j, const struct unloaded *u, unsigned hosts)
 {
-	unsigned host, step;
-
 	if (!u) {
 		ccs_json_str(j, "unloaded", NULL);
 		return;
 	}
 	ccs_json_array(j, "unloaded");
-	for (host = 0; host < hosts; host++) {
+	for (unsigned host = 0; host < hosts; host++) {
 		ccs_json_object(j, NULL);
 		ccs_json_uint(j, "host", host + 1);
 		ccs_json_array(j, "size");
-		for (step = 0; step < LADDER_STEPS; step++)
+		for (unsigned step = 0; step < LADDER_STEPS; step++)
 			ccs_json_uint(j, NULL, sizes_ladder[step]);
 		ccs_json_end(j);
 		ccs_json_array(j, "us");
-		for (step = 0; step < LADDER_STEPS; step++)
+		for (unsigned step = 0; step < LADDER_STEPS; step++)
 			ccs_json_num(j, NULL, u[host].us[step]);
 		ccs_json_end(j);
 		ccs_json_end(j);
@@ -298,7 +288,6 @@ int json_write(const char *file, const struct report *p, unsigned n, unsigned re
 	FILE *f = fopen(file, "we");
 	struct ccs_json j;
 	char title[256];
-	unsigned i;
 	bool ok;
 
 	if (!f) {
@@ -313,7 +302,7 @@ int json_write(const char *file, const struct report *p, unsigned n, unsigned re
 	ccs_json_str(&j, "engine", o->engine);
 	ccs_json_str(&j, "clock", o->time);
 	ccs_json_array(&j, "runs");
-	for (i = 0; i < n * repeats; i++)
+	for (unsigned i = 0; i < n * repeats; i++)
 		write_run(&j, &p[i]);
 	ccs_json_end(&j);
 	write_spreads(&j, p, n, repeats);

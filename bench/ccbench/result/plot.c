@@ -35,10 +35,10 @@ static unsigned band_start(const struct report *p, unsigned band)
 static double top_rate(const struct report *p, unsigned n)
 {
 	double top = p->run->o->link.rate_bps, sum;
-	unsigned i, bin, f;
+	unsigned f;
 
-	for (i = 0; i < n; i++)
-		for (bin = 0; bin < BINS; bin++) {
+	for (unsigned i = 0; i < n; i++)
+		for (unsigned bin = 0; bin < BINS; bin++) {
 			for (sum = 0, f = 0; f < p[i].nflows; f++)
 				sum += p[i].flow[f].rate[bin];
 			/* One spike must not flatten the rest. */
@@ -50,9 +50,8 @@ static double top_rate(const struct report *p, unsigned n)
 static double top_queue(const struct report *p, unsigned n)
 {
 	double top = p->run->o->link.queue_bytes;
-	unsigned i;
 
-	for (i = 0; i < n; i++)
+	for (unsigned i = 0; i < n; i++)
 		top = fmax(top, p[i].queue.max); /* fmax leaves NAN out */
 	return top;
 }
@@ -63,7 +62,7 @@ static void print_data(FILE *f, const struct report *p, unsigned i)
 {
 	const struct run *r = p->run;
 	size_t k, step = r->sampler.n / MOST_POINTS + 1;
-	unsigned bin, band, flow;
+	unsigned band, flow;
 	double sum;
 
 	fprintf(f, "$QUEUE%u << EOD\n", i);
@@ -74,7 +73,7 @@ static void print_data(FILE *f, const struct report *p, unsigned i)
 	if (!r->sampler.n)
 		fprintf(f, "0 0\n");
 	fprintf(f, "EOD\n$RATE%u << EOD\n", i);
-	for (bin = 0; bin < BINS; bin++) {
+	for (unsigned bin = 0; bin < BINS; bin++) {
 		fprintf(f, "%.6f", (bin + 0.5) * p->bin);
 		for (sum = 0, flow = 0, band = 0; band < bands(p); band++) {
 			for (; flow < band_start(p, band + 1); flow++)
@@ -145,14 +144,13 @@ static void print_queue(FILE *f, const struct report *p, unsigned i, double top)
 static void print_rates(FILE *f, const struct report *p, unsigned i, double top)
 {
 	const struct run *r = p->run;
-	unsigned band;
 
 	print_axes(f, p, top, "rates of the flows, stacked, Mb/s", i == 0);
 	fprintf(f, "unset title; set xlabel 'time, s' offset 0,0.5; set format x '%%g'\n");
 	if (r->o->link.rate_bps > 0)
 		print_level(f, r->o->link.rate_bps / 1e6, "bottleneck");
 	/* From the last sum to the first: each band covers what is below it. */
-	for (band = bands(p); band-- > 0; )
+	for (unsigned band = bands(p); band-- > 0; )
 		fprintf(f, "%s $RATE%u using 1:%u with filledcurves y1=0 lc rgb '%s' notitle%s",
 			band + 1 == bands(p) ? "plot" : "", i, band + 2, gnuplot_color(band),
 			band ? ", \\\n" : "\n");
@@ -161,12 +159,11 @@ static void print_rates(FILE *f, const struct report *p, unsigned i, double top)
 static void print_script(FILE *f, const char *file, const struct report *p, unsigned n)
 {
 	double queue = top_queue(p, n) / 1024 * 1.12, rate = top_rate(p, n) / 1e6 * 1.12;
-	unsigned i;
 
-	for (i = 0; i < n; i++)
+	for (unsigned i = 0; i < n; i++)
 		print_data(f, &p[i], i);
 	print_preamble(f, file, p, n);
-	for (i = 0; i < n; i++) {
+	for (unsigned i = 0; i < n; i++) {
 		print_queue(f, &p[i], i, queue > 0 ? queue : 1);
 		print_rates(f, &p[i], i, rate > 0 ? rate : 1);
 	}

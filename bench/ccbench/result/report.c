@@ -25,7 +25,6 @@ static void flow_figures(struct report *p, unsigned i, struct flow_report *to)
 	const struct run *r = p->run;
 	const struct flow_spec *spec = &r->flows->v[i];
 	const struct proto_flow *f = r->flow[i];
-	unsigned bin;
 
 	to->host = 1 + spec->src;
 	to->peer = 1 + spec->dst;
@@ -41,7 +40,7 @@ static void flow_figures(struct report *p, unsigned i, struct flow_report *to)
 	to->latency.p99 = (double)ccs_hist_percentile(&f->latency, 0.99) / 1e3;
 	to->latency.p999 = (double)ccs_hist_percentile(&f->latency, 0.999) / 1e3;
 	to->latency.max = (double)f->latency.max / 1e3;
-	for (bin = 0; bin < BINS; bin++)
+	for (unsigned bin = 0; bin < BINS; bin++)
 		to->rate[bin] = curve_rate(&f->curve, bin_start(r, bin), bin_start(r, bin + 1));
 	p->goodput += to->goodput;
 	p->errors += f->errors;
@@ -93,7 +92,6 @@ static int flows_figures(struct report *p)
 	double *goodput = calloc(r->flows->n + 1, sizeof(*goodput));
 	struct sharer *sharer = calloc(r->flows->n + 1, sizeof(*sharer));
 	bool greedy = true;
-	unsigned i;
 
 	p->flow = calloc(r->flows->n + 1, sizeof(*p->flow));
 	if (!goodput || !sharer || !p->flow) {
@@ -101,7 +99,7 @@ static int flows_figures(struct report *p)
 		free(sharer);
 		return -1;
 	}
-	for (i = 0; i < r->flows->n; i++) {
+	for (unsigned i = 0; i < r->flows->n; i++) {
 		if (r->flows->v[i].class != CLASS_BULK)
 			continue;
 		greedy &= r->flows->v[i].arrival == ARRIVE_BACKLOGGED;
@@ -110,7 +108,7 @@ static int flows_figures(struct report *p)
 		goodput[p->nflows] = p->flow[p->nflows].goodput;
 		p->nflows++;
 	}
-	for (i = 0; i < p->nflows; i++)
+	for (unsigned i = 0; i < p->nflows; i++)
 		p->flow[i].share = p->goodput > 0 ? goodput[i] / p->goodput : NAN;
 	fairness(p, sharer, greedy);
 	share_again(p, sharer, greedy);
@@ -123,15 +121,13 @@ static int flows_figures(struct report *p)
 static size_t class_latency(struct report *p, enum flow_class class, bool steps, double *us, size_t n)
 {
 	const struct run *r = p->run;
-	size_t k;
-	unsigned i;
 
-	for (i = 0; i < r->flows->n; i++) {
+	for (unsigned i = 0; i < r->flows->n; i++) {
 		const struct flow_spec *f = &r->flows->v[i];
 
 		if (f->class != class || (f->arrival == ARRIVE_STEPS) != steps)
 			continue;
-		for (k = 0; k < r->samples[i].n; k++) {
+		for (size_t k = 0; k < r->samples[i].n; k++) {
 			const struct flow_sample *s = &r->samples[i].v[k];
 
 			if (s->latency < 0)
@@ -146,9 +142,8 @@ static size_t class_latency(struct report *p, enum flow_class class, bool steps,
 static size_t samples_of(const struct run *r)
 {
 	size_t n = 0;
-	unsigned i;
 
-	for (i = 0; i < r->flows->n; i++)
+	for (unsigned i = 0; i < r->flows->n; i++)
 		n += r->samples[i].n;
 	return n;
 }
@@ -173,12 +168,11 @@ static int slowdown_figures(struct report *p, const struct unloaded *unloaded)
 	const struct run *r = p->run;
 	struct slow *v = calloc(samples_of(r) + 1, sizeof(*v));
 	size_t n = 0, k;
-	unsigned i;
 	int ret;
 
 	if (!v)
 		return -1;
-	for (i = 0; i < r->flows->n; i++) {
+	for (unsigned i = 0; i < r->flows->n; i++) {
 		for (k = 0; k < r->samples[i].n; k++) {
 			const struct flow_sample *s = &r->samples[i].v[k];
 
@@ -197,11 +191,9 @@ static int slowdown_figures(struct report *p, const struct unloaded *unloaded)
 
 void report_unloaded(struct unloaded *to, const struct run *r)
 {
-	unsigned i;
-
-	for (i = 0; i < MAX_HOSTS; i++)
+	for (unsigned i = 0; i < MAX_HOSTS; i++)
 		unloaded_clear(&to[i]);
-	for (i = 0; i < r->flows->n; i++)
+	for (unsigned i = 0; i < r->flows->n; i++)
 		unloaded_add(&to[r->flows->v[i].dst], r->samples[i].v, r->samples[i].n);
 }
 
@@ -210,9 +202,8 @@ static void queue_series(struct report *p)
 {
 	const struct run *r = p->run;
 	unsigned bin, n[BINS] = { 0 };
-	size_t i;
 
-	for (i = 0; i < r->sampler.n; i++) {
+	for (size_t i = 0; i < r->sampler.n; i++) {
 		const struct sample *s = &r->sampler.v[i];
 
 		if (s->t < r->start || s->t >= r->end)
@@ -318,9 +309,8 @@ static void operations_figures(struct report *p)
 static double waited(const struct run *r)
 {
 	double messages = 0, waited = 0;
-	unsigned i;
 
-	for (i = 0; i < r->flows->n; i++) {
+	for (unsigned i = 0; i < r->flows->n; i++) {
 		messages += r->flows->v[i].pool ? (double)r->flow[i]->messages : 0;
 		waited += (double)r->flow[i]->waited;
 	}

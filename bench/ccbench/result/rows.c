@@ -64,11 +64,10 @@ size_t row_too_few(const struct row *row, const struct report *p, unsigned setti
 		   unsigned settings, unsigned repeats)
 {
 	size_t least = SIZE_MAX, n;
-	unsigned k;
 
 	if (!(row->q > 0))
 		return 0;
-	for (k = 0; k < repeats; k++) {
+	for (unsigned k = 0; k < repeats; k++) {
 		n = samples(row, &p[setting + k * settings]);
 		least = n < least ? n : least;
 	}
@@ -77,9 +76,7 @@ size_t row_too_few(const struct row *row, const struct report *p, unsigned setti
 
 bool row_known(const struct row *row, const struct report *p, unsigned n)
 {
-	unsigned i;
-
-	for (i = 0; i < n; i++)
+	for (unsigned i = 0; i < n; i++)
 		if (!isnan(figure(row, &p[i])))
 			return true;
 	return false;
@@ -89,9 +86,8 @@ struct repeats row_repeats(const struct row *row, const struct report *p, unsign
 			   unsigned settings, unsigned repeats)
 {
 	double v[MAX_REPEATS];
-	unsigned k;
 
-	for (k = 0; k < repeats; k++)
+	for (unsigned k = 0; k < repeats; k++)
 		v[k] = figure(row, &p[setting + k * settings]);
 	return repeats_of(v, repeats);
 }

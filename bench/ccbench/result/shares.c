@@ -55,9 +55,7 @@ static int64_t settled(const struct sharer *v, size_t n, int64_t at, int64_t nex
 /* The next moment after t at which a flow starts or stops, or `to`. */
 static int64_t next_event(const struct sharer *v, size_t n, int64_t t, int64_t to)
 {
-	size_t i;
-
-	for (i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		if (v[i].from > t && v[i].from < to)
 			to = v[i].from;
 		if (v[i].to > t && v[i].to < to)
@@ -88,9 +86,7 @@ struct convergence converge(const struct sharer *v, size_t n, int64_t from, int6
 
 static bool all_along(const struct sharer *v, size_t n, int64_t from, int64_t to)
 {
-	size_t i;
-
-	for (i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		if (v[i].from > from || v[i].to < to)
 			return false;
 	return n > 0;

@@ -12,11 +12,9 @@ void unloaded_clear(struct unloaded *u)
 
 void unloaded_add(struct unloaded *u, const struct flow_sample *s, size_t n)
 {
-	unsigned step;
-	size_t i;
 
-	for (i = 0; i < n; i++)
-		for (step = 0; step < LADDER_STEPS; step++)
+	for (size_t i = 0; i < n; i++)
+		for (unsigned step = 0; step < LADDER_STEPS; step++)
 			if (s[i].size == sizes_ladder[step] && s[i].latency >= 0)
 				u->us[step] = fmin(u->us[step], (double)s[i].latency / 1e3);
 }
@@ -62,12 +60,11 @@ static unsigned class_of(uint64_t size)
 int slowdown_of(struct slowdown *to, const struct slow *v, size_t n)
 {
 	double *part = malloc((n + 1) * sizeof(*part));
-	unsigned class;
 	size_t i, k;
 
 	if (!part)
 		return -1;
-	for (class = 0; class < SIZE_CLASSES; class++) {
+	for (unsigned class = 0; class < SIZE_CLASSES; class++) {
 		for (i = 0, k = 0; i < n; i++)
 			if (!isnan(v[i].slowdown) &&
 			    (class == SIZE_CLASSES - 1 || class_of(v[i].size) == class))

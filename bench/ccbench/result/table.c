@@ -65,9 +65,8 @@ void table_run(const struct report *p)
 static int column_width(const struct report *p, unsigned n, unsigned repeats)
 {
 	size_t width = repeats > 1 ? 21 : 14, len;
-	unsigned i;
 
-	for (i = 0; i < n; i++) {
+	for (unsigned i = 0; i < n; i++) {
 		len = strlen(p[i].run->setting->name);
 		width = len > width ? len : width;
 	}
@@ -95,9 +94,7 @@ static bool next_block(struct block *b, size_t titles)
 
 static void print_names(const struct block *b)
 {
-	unsigned i;
-
-	for (i = b->first; i < b->end; i++)
+	for (unsigned i = b->first; i < b->end; i++)
 		printf(" %*s", b->width, b->p[i].run->setting->name);
 	printf("\n");
 }
@@ -107,11 +104,10 @@ static void print_row(const struct row *to, const struct block *b)
 {
 	char low[32], high[32], both[80];
 	struct repeats v;
-	unsigned i;
 	size_t few;
 
 	printf("  %-22s", to->title);
-	for (i = b->first; i < b->end; i++) {
+	for (unsigned i = b->first; i < b->end; i++) {
 		v = row_repeats(to, b->p, i, b->n, b->repeats);
 		few = row_too_few(to, b->p, i, b->n, b->repeats);
 		if (few)
@@ -120,7 +116,7 @@ static void print_row(const struct row *to, const struct block *b)
 	}
 	if (b->repeats > 1)
 		printf("\n  %-22s", "");
-	for (i = b->first; b->repeats > 1 && i < b->end; i++) {
+	for (unsigned i = b->first; b->repeats > 1 && i < b->end; i++) {
 		v = row_repeats(to, b->p, i, b->n, b->repeats);
 		snprintf(both, sizeof(both), "%s-%s", to->format(v.min, low, sizeof(low)),
 			 to->format(v.max, high, sizeof(high)));
@@ -177,7 +173,6 @@ void table_compare(const struct report *p, unsigned n, unsigned repeats)
 	struct block b = { .p = p, .n = n, .repeats = repeats,
 			   .width = column_width(p, n, repeats) };
 	const struct row *r;
-	unsigned i;
 
 	print_title(&b);
 	while (next_block(&b, 24)) {
@@ -187,9 +182,9 @@ void table_compare(const struct report *p, unsigned n, unsigned repeats)
 			if (row_known(r, p, n * repeats))
 				print_row(r, &b);
 	}
-	for (i = 0; i < n * repeats; i++)
+	for (unsigned i = 0; i < n * repeats; i++)
 		print_fallback(p[i].run);
-	for (i = 0; i < n; i++)
+	for (unsigned i = 0; i < n; i++)
 		print_prediction(&p[i]);
 }
 
@@ -204,10 +199,8 @@ static void print_slowdown(const struct spread *s, double q, double v)
 
 static void print_slowdown_row(const struct block *b, unsigned class)
 {
-	unsigned i;
-
 	printf("  %-12s %8zu", size_class_name(class), b->p->slowdown.spread[class].n);
-	for (i = b->first; i < b->end; i++) {
+	for (unsigned i = b->first; i < b->end; i++) {
 		const struct spread *s = &b->p[i].slowdown.spread[class];
 
 		printf(" %*s", b->width - 24, "");
@@ -221,7 +214,6 @@ static void print_slowdown_row(const struct block *b, unsigned class)
 void table_slowdown(const struct report *p, unsigned n)
 {
 	struct block b = { .p = p, .n = n, .repeats = 1, .width = column_width(p, n, 1) };
-	unsigned class, i;
 
 	b.width = b.width > 24 ? b.width : 24;
 	print_wrapped("slowdown: time of a message / time of its size in the empty network");
@@ -229,10 +221,10 @@ void table_slowdown(const struct report *p, unsigned n)
 		printf("  %-12s %8s", "size", "messages");
 		print_names(&b);
 		printf("  %-12s %8s", "", "");
-		for (i = b.first; i < b.end; i++)
+		for (unsigned i = b.first; i < b.end; i++)
 			printf(" %*s %7s %7s %7s", b.width - 24, "", "p50", "p95", "p99");
 		printf("\n");
-		for (class = 0; class < SIZE_CLASSES; class++)
+		for (unsigned class = 0; class < SIZE_CLASSES; class++)
 			if (p->slowdown.spread[class].n)
 				print_slowdown_row(&b, class);
 	}

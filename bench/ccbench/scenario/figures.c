@@ -67,12 +67,11 @@ struct spread spread_of(double *v, size_t n)
 	struct spread s = { .n = n, .mean = NAN, .p50 = NAN, .p90 = NAN, .p95 = NAN,
 			    .p99 = NAN, .p999 = NAN, .max = NAN };
 	double sum = 0;
-	size_t i;
 
 	if (n == 0)
 		return s;
 	qsort(v, n, sizeof(*v), by_value);
-	for (i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		sum += v[i];
 	s.mean = sum / (double)n;
 	s.p50 = nearest_rank(v, n, 0.50);

@@ -130,11 +130,10 @@ static bool read_qp(struct json_read *j, void *arg)
 {
 	struct one q = { .qpn = NAN };
 	struct check *c = arg;
-	size_t i;
 
 	if (!json_object(j, read_member, &q))
 		return false;
-	for (i = 0; i < c->n; i++) {
+	for (size_t i = 0; i < c->n; i++) {
 		if (!(q.qpn == c->v[i].qpn) || c->v[i].found)
 			continue;
 		c->v[i].found = true;
@@ -195,7 +194,6 @@ int inforce_check(struct inforce *sum, const char *report, const struct setting 
 {
 	struct json_read j = { .text = report, .at = report };
 	struct check c = { .sum = sum, .setting = s, .v = v, .n = n, .why = why, .len = len };
-	size_t i;
 
 	why[0] = '\0';
 	if (!report)
@@ -204,7 +202,7 @@ int inforce_check(struct inforce *sum, const char *report, const struct setting 
 	else if (!json_object(&j, read_report, &c) || !json_end(&j))
 		blame(&c, "the shim's report cannot be read");
 	/* Queue pairs that the report omits cannot be checked. */
-	for (i = 0; i < n && !is(s->mode, "off") && !(c.omitted > 0); i++)
+	for (size_t i = 0; i < n && !is(s->mode, "off") && !(c.omitted > 0); i++)
 		if (!v[i].found)
 			blame(&c, "queue pair %u was not controlled%s%s%s", v[i].qpn,
 			      c.uncontrolled[0] ? " (passed: " : "", c.uncontrolled, c.uncontrolled[0] ? ")" : "");

@@ -411,7 +411,7 @@ static int split_devices(struct parse *p)
 static int count_devices(struct parse *p)
 {
 	size_t len = strlen(p->dev), prefix = len;
-	unsigned host, first;
+	unsigned first;
 	char name[DEVICE_LEN + 16];
 
 	while (prefix > 0 && strchr("0123456789", p->dev[prefix - 1]))
@@ -420,7 +420,7 @@ static int count_devices(struct parse *p)
 		return set_error(p, "-d %s: does not end in a number to count up from; name all "
 				 "devices with --devices", p->dev);
 	first = (unsigned)strtoul(p->dev + prefix, NULL, 10);
-	for (host = 0; host < opts_hosts(p->o); host++) {
+	for (unsigned host = 0; host < opts_hosts(p->o); host++) {
 		snprintf(name, sizeof(name), "%.*s%u", (int)prefix, p->dev, first + host);
 		if (name_device(p, host, name, strlen(name)))
 			return -1;
@@ -431,11 +431,9 @@ static int count_devices(struct parse *p)
 /* In an MPI job all ranks have a device of the same name. */
 static int same_device(struct parse *p)
 {
-	unsigned host;
-
 	if (!*p->dev) /* the first device */
 		return 0;
-	for (host = 0; host < opts_hosts(p->o); host++)
+	for (unsigned host = 0; host < opts_hosts(p->o); host++)
 		if (name_device(p, host, p->dev, strlen(p->dev)))
 			return -1;
 	return 0;

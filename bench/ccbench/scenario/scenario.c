@@ -84,11 +84,9 @@ static int incast(const struct opts *o, struct flow_list *l)
 /* Small messages use the hosts of the large messages, so they share the interface as well. */
 static int victim(const struct opts *o, struct flow_list *l)
 {
-	unsigned host;
-
 	if (senders(o, l))
 		return -1;
-	for (host = 1; host <= o->senders; host++)
+	for (unsigned host = 1; host <= o->senders; host++)
 		if (add(l, pinger(o, host, 0)))
 			return -1;
 	return 0;
@@ -98,7 +96,6 @@ static int mice(const struct opts *o, struct flow_list *l)
 {
 	struct opts elephants = *o;
 	struct flow_spec f;
-	unsigned host;
 
 	elephants.sizes = SIZES_FIXED;
 	elephants.load = 0;
@@ -106,7 +103,7 @@ static int mice(const struct opts *o, struct flow_list *l)
 	if (senders(&elephants, l))
 		return -1;
 	elephants.qps = 1; /* the next flows are mice */
-	for (host = 1; host <= o->senders; host++) {
+	for (unsigned host = 1; host <= o->senders; host++) {
 		f = traffic(o, host, 0);
 		f.class = CLASS_LATENCY;
 		f.messages = 0;
@@ -129,7 +126,6 @@ static bool mice_defaults(struct opts *o)
 static int elephant(const struct opts *o, struct flow_list *l)
 {
 	struct opts first = *o;
-	unsigned host;
 
 	first.sizes = SIZES_FIXED;
 	first.load = 0;
@@ -137,7 +133,7 @@ static int elephant(const struct opts *o, struct flow_list *l)
 	first.senders = 1;
 	if (senders(&first, l))
 		return -1;
-	for (host = 2; host <= o->senders; host++)
+	for (unsigned host = 2; host <= o->senders; host++)
 		if (parallel(o, l, traffic(o, host, 0)))
 			return -1;
 	return 0;
@@ -154,11 +150,10 @@ static bool elephant_defaults(struct opts *o)
 static int joinleave(const struct opts *o, struct flow_list *l)
 {
 	int64_t step = o->duration / (2 * (int64_t)o->senders);
-	unsigned i;
 
 	if (senders(o, l))
 		return -1;
-	for (i = 0; i < l->n; i++) {
+	for (unsigned i = 0; i < l->n; i++) {
 		l->v[i].start = (l->v[i].src - 1) * step;
 		l->v[i].stop = o->duration - l->v[i].start;
 	}
@@ -168,11 +163,9 @@ static int joinleave(const struct opts *o, struct flow_list *l)
 /* All begin together, and go one after the other. */
 static int leave(const struct opts *o, struct flow_list *l)
 {
-	unsigned i;
-
 	if (senders(o, l))
 		return -1;
-	for (i = 0; i < l->n; i++)
+	for (unsigned i = 0; i < l->n; i++)
 		l->v[i].stop = o->duration * l->v[i].src / (int64_t)o->senders;
 	return 0;
 }
@@ -199,10 +192,8 @@ static int permutation(const struct opts *o, struct flow_list *l)
 
 static int alltoall(const struct opts *o, struct flow_list *l)
 {
-	unsigned i, k;
-
-	for (i = 0; i < o->hosts; i++)
-		for (k = 0; k < o->hosts; k++)
+	for (unsigned i = 0; i < o->hosts; i++)
+		for (unsigned k = 0; k < o->hosts; k++)
 			if (i != k && parallel(o, l, traffic(o, i, k)))
 				return -1;
 	return 0;
@@ -465,11 +456,10 @@ int scenario_unloaded(const struct flow_list *of, struct flow_list *l, int64_t *
 {
 	bool seen[MAX_HOSTS] = { false };
 	struct flow_spec f;
-	unsigned i;
 
 	*l = (struct flow_list){ 0 };
 	*length = 0;
-	for (i = 0; i < of->n; i++) {
+	for (unsigned i = 0; i < of->n; i++) {
 		f = of->v[i];
 		if (seen[f.dst])
 			continue;

@@ -43,7 +43,6 @@ static int setting_append(struct settings *s, const char *name, size_t len,
 			  char *err, size_t errlen)
 {
 	struct setting *new = &s->v[s->n];
-	unsigned i;
 
 	if (s->n == MAX_SETTINGS) {
 		snprintf(err, errlen, "more than %d settings in --cc", MAX_SETTINGS);
@@ -55,7 +54,7 @@ static int setting_append(struct settings *s, const char *name, size_t len,
 	}
 	memcpy(new->name, name, len);
 	new->name[len] = '\0';
-	for (i = 0; i < s->n; i++) {
+	for (unsigned i = 0; i < s->n; i++) {
 		if (!strcmp(s->v[i].name, new->name)) {
 			snprintf(err, errlen, "--cc names %s twice", new->name);
 			return -1;

@@ -20,11 +20,10 @@ static double expansion(const struct run *r, unsigned i)
 {
 	const struct flow_spec *f = &r->flows->v[i];
 	double payload = 0, wire = 0;
-	size_t k;
 
 	if (f->sizes == SIZES_FIXED)
 		return message_bytes(r, f, f->size) / (double)f->size;
-	for (k = 0; k < r->samples[i].n; k++) {
+	for (size_t k = 0; k < r->samples[i].n; k++) {
 		payload += (double)r->samples[i].v[k].size;
 		wire += message_bytes(r, f, r->samples[i].v[k].size);
 	}
@@ -34,9 +33,8 @@ static double expansion(const struct run *r, unsigned i)
 double carried_bytes(const struct run *r, int64_t from, int64_t to)
 {
 	double bytes = 0;
-	unsigned i;
 
-	for (i = 0; i < r->flows->n; i++)
+	for (unsigned i = 0; i < r->flows->n; i++)
 		if (!r->o->kind->to_one || r->flows->v[i].dst == 0) /* responses go other ways */
 			bytes += expansion(r, i) * (curve_at(&r->flow[i]->curve, to) -
 						    curve_at(&r->flow[i]->curve, from));
@@ -47,11 +45,10 @@ double carried_most_bps(const struct run *r)
 {
 	bool seen[MAX_HOSTS] = { false };
 	double sum = 0;
-	unsigned i;
 
 	if (r->o->kind->trunk || r->o->kind->to_one)
 		return r->o->link.rate_bps;
-	for (i = 0; i < r->flows->n; i++) {
+	for (unsigned i = 0; i < r->flows->n; i++) {
 		const unsigned host = r->flows->v[i].dst;
 
 		if (!seen[host])
@@ -64,9 +61,7 @@ double carried_most_bps(const struct run *r)
 
 static bool all_to_first(const struct run *r)
 {
-	unsigned i;
-
-	for (i = 0; i < r->flows->n; i++)
+	for (unsigned i = 0; i < r->flows->n; i++)
 		if (r->flows->v[i].dst != 0)
 			return false;
 	return true;

@@ -86,10 +86,9 @@ static int query(struct endpoint *e, union ibv_gid *gid, uint16_t *lid)
 static int make_memory(struct endpoint *e)
 {
 	int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
-	uint32_t i;
 
 	e->length = CACHE_LINE; /* a host may have no flow at all */
-	for (i = 0; i < e->cfg->nqps; i++) {
+	for (uint32_t i = 0; i < e->cfg->nqps; i++) {
 		if (!flow_has_arrivals(&e->end[i].spec)) {
 			e->offset[i] = e->offset[i - 1];
 			continue;
@@ -235,16 +234,15 @@ int endpoint_receive(struct endpoint *e, uint32_t i)
 int endpoint_connect(struct endpoint *e, const struct proto_qp *peer, uint32_t mtu)
 {
 	enum ibv_mtu code = IBV_MTU_256;
-	uint32_t i, k;
 
 	while (code < IBV_MTU_4096 && 128u << code < mtu)
 		code++;
 	e->peer = peer;
-	for (i = 0; i < e->cfg->nqps; i++)
+	for (uint32_t i = 0; i < e->cfg->nqps; i++)
 		if (connect_qp(e, i, &peer[i], code))
 			return -1;
-	for (i = 0; i < e->cfg->nqps; i++)
-		for (k = 0; k < receive_depth(&e->end[i]); k++)
+	for (uint32_t i = 0; i < e->cfg->nqps; i++)
+		for (uint32_t k = 0; k < receive_depth(&e->end[i]); k++)
 			if (endpoint_receive(e, i))
 				return -1;
 	return 0;
@@ -270,9 +268,7 @@ int endpoint_event(struct endpoint *e, bool receive)
 
 void endpoint_close(struct endpoint *e)
 {
-	uint32_t i;
-
-	for (i = 0; e->qp && i < e->cfg->nqps; i++)
+	for (uint32_t i = 0; e->qp && i < e->cfg->nqps; i++)
 		if (e->qp[i])
 			ibv_destroy_qp(e->qp[i]);
 	if (e->cq) {

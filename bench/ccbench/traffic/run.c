@@ -64,9 +64,7 @@ static int send_to_host(struct run *r, unsigned host, uint32_t type, const void 
 
 static int send_to_all(struct run *r, uint32_t type, const void *data, size_t len)
 {
-	unsigned host;
-
-	for (host = 0; host < r->hosts; host++)
+	for (unsigned host = 0; host < r->hosts; host++)
 		if (send_to_host(r, host, type, data, len))
 			return -1;
 	return 0;
@@ -253,14 +251,13 @@ static int introduce(struct run *r, unsigned host)
 	size_t len = sizeof(head) + r->nqps[host] * sizeof(struct proto_qp);
 	char *buf = malloc(len);
 	struct proto_qp *peer;
-	unsigned i;
 	int ret;
 
 	if (!buf)
 		return fail(r, 1, "no memory");
 	memcpy(buf, &head, sizeof(head));
 	peer = (struct proto_qp *)(void *)(buf + sizeof(head));
-	for (i = 0; i < r->flows->n; i++) {
+	for (unsigned i = 0; i < r->flows->n; i++) {
 		const struct flow_spec *f = &r->flows->v[i];
 
 		if (takes_part(f, host))
@@ -274,9 +271,7 @@ static int introduce(struct run *r, unsigned host)
 
 static void count_ends(struct run *r)
 {
-	unsigned i;
-
-	for (i = 0; i < r->flows->n; i++) {
+	for (unsigned i = 0; i < r->flows->n; i++) {
 		r->end_at[i][0] = r->nqps[r->flows->v[i].src]++;
 		r->end_at[i][1] = r->nqps[r->flows->v[i].dst]++;
 	}
@@ -284,10 +279,8 @@ static void count_ends(struct run *r)
 
 static int set_up(struct run *r)
 {
-	unsigned host;
-
 	count_ends(r);
-	for (host = 0; host < r->hosts; host++)
+	for (unsigned host = 0; host < r->hosts; host++)
 		if (start_worker(r, host))
 			return -1;
 	if (wait_for_all(r, PROTO_LOCAL))
@@ -296,7 +289,7 @@ static int set_up(struct run *r)
 		return fail(r, 2, "--mtu %u: the ports allow %u", r->o->mtu, r->mtu);
 	if (r->o->mtu)
 		r->mtu = r->o->mtu;
-	for (host = 0; host < r->hosts; host++)
+	for (unsigned host = 0; host < r->hosts; host++)
 		if (introduce(r, host))
 			return -1;
 	return wait_for_all(r, PROTO_READY);
@@ -320,14 +313,13 @@ static int go(struct run *r)
 static int finish(struct run *r)
 {
 	char how[256];
-	unsigned host;
 
 	if (r->sampled && sampler_stop(&r->sampler))
 		return fail(r, 1, "%s", r->sampler.err);
 	if (send_to_all(r, PROTO_STOP, NULL, 0) || wait_for_all(r, PROTO_REPORTED) ||
 	    send_to_all(r, PROTO_BYE, NULL, 0))
 		return -1;
-	for (host = 0; host < r->hosts; host++) {
+	for (unsigned host = 0; host < r->hosts; host++) {
 		r->started[host] = false;
 		if (r->place->end(r->place, host, how, sizeof(how)))
 			return fail_host(r, host, 1, how);
@@ -338,9 +330,7 @@ static int finish(struct run *r)
 /* A run by iterations ends, for the figures, when the first of the counted flows is through. */
 static void settle_end(struct run *r)
 {
-	unsigned i;
-
-	for (i = 0; i < r->flows->n; i++) {
+	for (unsigned i = 0; i < r->flows->n; i++) {
 		const struct curve *c = &r->flow[i]->curve;
 
 		if (r->flows->v[i].messages && c->p[c->n - 1].t < r->end)
@@ -352,10 +342,8 @@ static void settle_end(struct run *r)
 
 static void collect_reports(struct run *r)
 {
-	unsigned host;
-
 	r->shim = calloc(r->hosts, sizeof(*r->shim));
-	for (host = 0; r->shim && host < r->hosts; host++)
+	for (unsigned host = 0; r->shim && host < r->hosts; host++)
 		r->shim[host] = r->place->report(r->place, host);
 }
 
@@ -363,9 +351,8 @@ static void collect_reports(struct run *r)
 static size_t posted_on(const struct run *r, unsigned host, struct inforce_qp *v)
 {
 	size_t n = 0;
-	unsigned i;
 
-	for (i = 0; i < r->flows->n; i++)
+	for (unsigned i = 0; i < r->flows->n; i++)
 		if (flow_poster(&r->flows->v[i]) == host)
 			v[n++] = (struct inforce_qp){ .qpn = r->flow[i]->qpn,
 						      .used = r->flow[i]->messages > 0 };
@@ -377,13 +364,12 @@ static int verify(struct run *r)
 {
 	struct inforce_qp *v = calloc(r->flows->n + 1, sizeof(*v));
 	char why[SETTING_LEN + 128], text[2 * SETTING_LEN + 160];
-	unsigned host;
 	int ret = 0;
 	size_t n;
 
 	if (!v || !r->shim)
 		ret = fail(r, 1, "no memory");
-	for (host = 0; !ret && host < r->hosts; host++) {
+	for (unsigned host = 0; !ret && host < r->hosts; host++) {
 		n = posted_on(r, host, v);
 		if (!n || !inforce_check(&r->inforce, r->shim[host], r->setting, v, n, why,
 					 sizeof(why)))
@@ -417,9 +403,7 @@ static int open_sampler(struct run *r)
 /* Each flow has been reported by its poster. */
 static int complete(struct run *r)
 {
-	unsigned i;
-
-	for (i = 0; i < r->flows->n; i++)
+	for (unsigned i = 0; i < r->flows->n; i++)
 		if (!r->flow[i])
 			return fail(r, 1, "flow %u was not reported", i);
 	settle_end(r);
@@ -428,7 +412,6 @@ static int complete(struct run *r)
 
 int run_execute(struct run *r)
 {
-	unsigned host;
 	int ret;
 
 	r->hosts = opts_hosts(r->o);
@@ -441,7 +424,7 @@ int run_execute(struct run *r)
 	/* The sampler's thread must not be there yet when workers are forked. */
 	ret = set_up(r) || open_sampler(r) || go(r) || finish(r) ? -1 : 0;
 	sampler_stop(&r->sampler);
-	for (host = 0; host < r->hosts; host++)
+	for (unsigned host = 0; host < r->hosts; host++)
 		if (r->started[host])
 			r->place->kill(r->place, host);
 	if (!ret)
@@ -454,15 +437,13 @@ int run_execute(struct run *r)
 
 void run_free(struct run *r)
 {
-	unsigned i;
-
-	for (i = 0; r->flow && i < r->flows->n; i++)
+	for (unsigned i = 0; r->flow && i < r->flows->n; i++)
 		free(r->flow[i]);
-	for (i = 0; r->samples && i < r->flows->n; i++)
+	for (unsigned i = 0; r->samples && i < r->flows->n; i++)
 		free(r->samples[i].head);
-	for (i = 0; r->shim && i < r->hosts; i++)
+	for (unsigned i = 0; r->shim && i < r->hosts; i++)
 		free(r->shim[i]);
-	for (i = 0; i < MAX_HOSTS; i++)
+	for (unsigned i = 0; i < MAX_HOSTS; i++)
 		free(r->qp[i]);
 	free(r->flow);
 	free(r->samples);

@@ -279,11 +279,10 @@ static int post_waiting(struct traffic *t, uint32_t i, int64_t now)
 {
 	struct flow *f = &t->flow[i];
 	uint64_t fresh = f->arrived - f->handed, waiting;
-	uint32_t k;
 
 	if (f->pool != f)
 		return 0;
-	for (k = 0; k < f->spec->pool && messages_count(&f->waiting); k++)
+	for (uint32_t k = 0; k < f->spec->pool && messages_count(&f->waiting); k++)
 		if (claim_waiting(t, f + k) || post(t, i + k, now))
 			return -1;
 	waiting = messages_count(&f->waiting);
@@ -318,9 +317,7 @@ static int advance_flow(struct traffic *t, uint32_t i, int64_t now)
 /* Completions seen at one instant are one point of the flow's curve and one post. */
 static int record_completions(struct traffic *t, int64_t now)
 {
-	uint32_t k;
-
-	for (k = 0; k < t->ntouched; k++) {
+	for (uint32_t k = 0; k < t->ntouched; k++) {
 		struct flow *f = &t->flow[t->touched[k]];
 
 		f->fresh = false;
@@ -337,13 +334,13 @@ static int drain_cq(struct traffic *t)
 	struct endpoint *e = &t->w->e;
 	struct ibv_wc wc[BATCH];
 	int64_t now = 0;
-	int i, n;
+	int n;
 
 	while ((n = ibv_poll_cq(e->cq, BATCH, wc)) > 0) {
 		if (!now)
 			now = worker_now(t->w);
 		t->active = t->w->cfg.poll;
-		for (i = 0; i < n; i++)
+		for (int i = 0; i < n; i++)
 			if (complete(t, &wc[i], now))
 				return -1;
 	}
@@ -363,10 +360,10 @@ static int drain_receives(struct traffic *t)
 {
 	struct endpoint *e = &t->w->e;
 	struct ibv_wc wc[BATCH];
-	int i, n;
+	int n;
 
 	while ((n = ibv_poll_cq(e->recv_cq, BATCH, wc)) > 0)
-		for (i = 0; i < n; i++)
+		for (int i = 0; i < n; i++)
 			if (wc[i].status == IBV_WC_SUCCESS && handle_receive(t, (uint32_t)wc[i].wr_id))
 				return -1;
 	return 0;
@@ -376,12 +373,11 @@ static int drain_receives(struct traffic *t)
 static int advance_due_flows(struct traffic *t)
 {
 	int64_t now;
-	uint32_t i;
 
 	if (t->next == FLOW_FOREVER || (now = worker_now(t->w)) < t->next)
 		return 0;
 	t->next = t->stopped ? FLOW_FOREVER : sequence_begin(&t->order, now);
-	for (i = 0; i < t->w->cfg.nqps; i++)
+	for (uint32_t i = 0; i < t->w->cfg.nqps; i++)
 		if (t->flow[i].spec && advance_flow(t, i, now))
 			return -1;
 	return 0;
@@ -415,9 +411,7 @@ static int send_report(struct traffic *t, uint32_t i)
 
 static int send_reports(struct traffic *t)
 {
-	uint32_t i;
-
-	for (i = 0; i < t->w->cfg.nqps; i++)
+	for (uint32_t i = 0; i < t->w->cfg.nqps; i++)
 		if (t->flow[i].spec && send_report(t, i))
 			return -1;
 	return worker_send(t->w, PROTO_REPORTED, NULL, 0);
@@ -426,11 +420,9 @@ static int send_reports(struct traffic *t)
 /* STOP: flows that went on without an end have one now. */
 static void handle_stop(struct traffic *t)
 {
-	uint32_t i;
-
 	t->stopped = true;
 	t->next = FLOW_FOREVER;
-	for (i = 0; i < t->w->cfg.nqps; i++)
+	for (uint32_t i = 0; i < t->w->cfg.nqps; i++)
 		t->flow[i].stop = INT64_MIN;
 }
 
@@ -539,14 +531,13 @@ static int64_t after_start(const struct worker *w, int64_t t)
 static int init_flows(struct traffic *t)
 {
 	struct worker *w = t->w;
-	uint32_t i;
 
 	t->next = FLOW_FOREVER;
 	t->spinning = w->cfg.poll && !w->cfg.poll_interval;
 	t->rng = rng_of(w->cfg.seed, STREAM_LATE + w->cfg.rank);
 	if (sequence_init(&t->order, w->end, w->cfg.nqps, w->start.start))
 		return endpoint_fail(&w->e, 1, ENOMEM, "%u flows", w->cfg.nqps);
-	for (i = 0; i < w->cfg.nqps; i++) {
+	for (uint32_t i = 0; i < w->cfg.nqps; i++) {
 		struct flow *f = &t->flow[i];
 
 		if (!f->report)
@@ -569,9 +560,7 @@ static int init_flows(struct traffic *t)
 
 static void free_traffic(struct traffic *t)
 {
-	uint32_t i;
-
-	for (i = 0; t->flow && i < t->w->cfg.nqps; i++) {
+	for (uint32_t i = 0; t->flow && i < t->w->cfg.nqps; i++) {
 		free(t->flow[i].report);
 		free(t->flow[i].sample);
 		messages_free(&t->flow[i].queue);

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/units.h"
 #include "bench/ccfabric/shared/error.h"
 #include "bench/ccfabric/shared/output.h"
 #include "bench/common/clock.h"
@@ -27,8 +26,7 @@ static const char usage[] =
 	"  --models FILE   a model per line, see ccfabric(1) (those that are installed)\n"
 	"  --only PATTERN  models with such a name, such as 'A-*'\n"
 	"  --cc CC         NAME[:PARAM=VALUE,...]; may be given several times (auto)\n"
-	"  --kmin BYTES, --kmax BYTES, --pmax P  marks at ports of 25 Gb/s, in proportion\n"
-	"                  at others (100k, 400k, 20%)\n"
+	"  --ecn MIN:MAX:P[@RATE]  of algorithms that need marks (100k:400k:20%@25g)\n"
 	"  --alpha A, --buffer BYTES, --poll TIME[:W], --cnp TIME, --hosts KIND,\n"
 	"  --pfc on|off, --agents, --seed N  as of ccfabric run, for all models\n"
 	"  --jobs N        models side by side (one per CPU)\n"
@@ -36,12 +34,11 @@ static const char usage[] =
 	"  --out_json FILE  besides the table; - is standard output, without the table\n"
 	"  -q, --quiet     no progress\n";
 
-enum { MODELS = 256, ONLY, CC, KMIN, KMAX, PMAX, JOBS, JSON, OUT_JSON, GIVEN };
+enum { MODELS = 256, ONLY, CC, ECN, JOBS, JSON, OUT_JSON, GIVEN };
 
 static const struct option known[] = {
 	{ "models", 1, 0, MODELS }, { "only", 1, 0, ONLY }, { "cc", 1, 0, CC },
-	{ "kmin", 1, 0, KMIN }, { "kmax", 1, 0, KMAX }, { "pmax", 1, 0, PMAX },
-	{ "jobs", 1, 0, JOBS }, { "json", 0, 0, JSON }, { "out_json", 1, 0, OUT_JSON },
+	{ "ecn", 1, 0, ECN }, { "jobs", 1, 0, JOBS }, { "json", 0, 0, JSON }, { "out_json", 1, 0, OUT_JSON },
 	{ "alpha", 1, 0, GIVEN }, { "buffer", 1, 0, GIVEN }, { "poll", 1, 0, GIVEN },
 	{ "cnp", 1, 0, GIVEN }, { "hosts", 1, 0, GIVEN }, { "pfc", 1, 0, GIVEN },
 	{ "agents", 0, 0, GIVEN }, { "seed", 1, 0, GIVEN },
@@ -91,9 +88,7 @@ static void parse_option(struct matrix *m, int option, const char *name)
 	case MODELS: m->file = optarg; break;
 	case ONLY: m->only = optarg; break;
 	case CC: add_cc(m, optarg); break;
-	case KMIN: m->kmin = optarg; break;
-	case KMAX: m->kmax = optarg; break;
-	case PMAX: m->pmax = optarg; break;
+	case ECN: m->ecn = optarg; break;
 	case JOBS: m->jobs = parse_jobs(); break;
 	case JSON: m->json = "-"; break;
 	case OUT_JSON: m->json = optarg; break;
@@ -104,22 +99,13 @@ static void parse_option(struct matrix *m, int option, const char *name)
 	}
 }
 
-static double parse_bytes(const char *option, const char *text)
+/* Also if no algorithm needs them. */
+static void check_marks(const char *ecn)
 {
-	double value;
+	char *argv[] = { (char *)"ccfabric matrix", (char *)"--ecn", (char *)(uintptr_t)ecn, NULL };
+	struct options unused;
 
-	if (ccs_parse_unit(text, CCS_UNIT_BYTES, &value) || !(value >= 0))
-		die("--%s: '%s' is no number of bytes, such as 100k", option, text);
-	return value;
-}
-
-static void set_marks(struct matrix *m)
-{
-	if (parse_bytes("kmax", m->kmax) < parse_bytes("kmin", m->kmin))
-		die("--kmax: '%s' is below --kmin, which is '%s'", m->kmax, m->kmin);
-	if (options_fraction("pmax", m->pmax) > 1)
-		die("--pmax: a probability of '%s' is above 1", m->pmax);
-	snprintf(m->ecn, sizeof(m->ecn), "%.30s:%.30s:%.30s@25g", m->kmin, m->kmax, m->pmax);
+	options_parse(&unused, 3, argv);
 }
 
 static void parse(struct matrix *m, int argc, char **argv)
@@ -130,7 +116,7 @@ static void parse(struct matrix *m, int argc, char **argv)
 
 	*m = (struct matrix){
 		.file = installed_path(FAB_MODELS, moved, sizeof(moved)),
-		.jobs = cpus > 0 ? (unsigned)cpus : 1, .kmin = "100k", .kmax = "400k", .pmax = "20%",
+		.jobs = cpus > 0 ? (unsigned)cpus : 1, .ecn = "100k:400k:20%@25g",
 	};
 	die_in_command("matrix");
 	argv[0] = (char *)"ccfabric matrix"; /* the prefix of getopt's messages */
@@ -142,7 +128,7 @@ static void parse(struct matrix *m, int argc, char **argv)
 	output_check(m->json);
 	if (!m->ccs)
 		add_cc(m, "auto");
-	set_marks(m);
+	check_marks(m->ecn);
 }
 
 /* The file's models whose names match --only. */

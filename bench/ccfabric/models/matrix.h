@@ -16,11 +16,11 @@ int matrix(int argc, char **argv, fab_run_model *run);
 enum { MATRIX_CCS = 16 };
 
 struct matrix {
-	const char *file, *only, *json, *kmin, *kmax, *pmax;
+	const char *file, *only, *json;
 	const char *cc[MATRIX_CCS];
 	unsigned ccs, jobs;
 	bool quiet;
-	char ecn[128];           /* --ecn of algorithms that need marks */
+	const char *ecn;         /* --ecn of algorithms that need marks */
 	char **given;            /* options of `ccfabric run`, for all models */
 	unsigned givens;
 	struct fab_models models;

@@ -46,7 +46,8 @@ static double bytes(double least)
 	return quantity(CCS_UNIT_BYTES, least, 1e15);
 }
 
-double options_fraction(const char *option, const char *given)
+/* "1/8", "0.125", "20%": from 0 to 1000. option: without its dashes. */
+static double parse_fraction(const char *option, const char *given)
 {
 	const char *text = given;
 	char *end;
@@ -100,7 +101,7 @@ static void parse_ecn(struct options *o)
 	    ccs_parse_unit(word[1], CCS_UNIT_BYTES, &m->red.kmax) || m->red.kmax < m->red.kmin ||
 	    (rate && (ccs_parse_unit(rate, CCS_UNIT_RATE, &m->rate) || !(m->rate > 0))))
 		die("--ecn: '%s' is not [N=]MIN:MAX:P[@RATE], such as 100k:400k:20%%@25g, or off", optarg);
-	m->red.pmax = options_fraction("ecn", word[2]);
+	m->red.pmax = parse_fraction("ecn", word[2]);
 	if (m->red.pmax > 1)
 		die("--ecn: a probability of %g is above 1", m->red.pmax);
 }
@@ -123,7 +124,7 @@ static void parse_poll(struct options *o)
 	weight = strchr(copy, ':');
 	if (weight)
 		*weight++ = '\0';
-	o->conf.marking.weight = weight ? options_fraction("poll", weight) : 1;
+	o->conf.marking.weight = weight ? parse_fraction("poll", weight) : 1;
 	if (ccs_parse_unit(copy, CCS_UNIT_TIME, &o->conf.marking.poll_us) ||
 	    !(o->conf.marking.weight > 0 && o->conf.marking.weight <= 1))
 		die("--poll: '%s' is not TIME[:WEIGHT], such as 50us:1/4", optarg);
@@ -421,7 +422,7 @@ static void parse_option(struct options *o, const struct row *r)
 	case TEXT: *(const char **)at = optarg; break;
 	case TIME: *(double *)at = time_us(); break;
 	case BYTES: *(double *)at = bytes(r->least); break;
-	case FRACTION: *(double *)at = options_fraction(name, optarg); break;
+	case FRACTION: *(double *)at = parse_fraction(name, optarg); break;
 	case NUMBER: *(unsigned *)at = (unsigned)quantity(CCS_UNIT_NONE, r->least, r->most); break;
 	case SET: *(bool *)at = true; break;
 	case CALL: r->call(o); break;

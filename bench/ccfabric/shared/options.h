@@ -39,9 +39,6 @@ void options_parse(struct options *o, int argc, char **argv);
 /* Defaults that depend on the links. */
 void options_follow_topology(struct options *o, const struct topology *t);
 
-/* "1/8", "0.125", "20%": from 0 to 1000; a mistake ends the program. option: without its dashes. */
-double options_fraction(const char *option, const char *text);
-
 /* Called with the result of a simulation. */
 typedef void fab_judge(void *owner, const struct fab_conf *conf, const struct fab_result *r);
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/number.h"
 #include "cc/cc.h"
 #include "config/plugin.h"
 #include "tools/ccshim/run/run_options.h"
@@ -152,6 +153,14 @@ static int run_checks_json(struct check *c, char *const *argv)
 	return ccs_json_finish(&j) ? status : EXIT_FAILED;
 }
 
+static bool parse_priority(unsigned *priority)
+{
+	if (ccs_parse_digits(optarg, 7, priority) == 0)
+		return true;
+	tool_error("check", "--priority: '%s' is not a whole number from 0 to 7", optarg);
+	return false;
+}
+
 int cmd_check(int argc, char **argv)
 {
 	enum { OPT_JSON = 256, OPT_ROOT, OPT_FABRIC, OPT_PRIORITY };
@@ -164,9 +173,8 @@ int cmd_check(int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 }
 	};
-	struct check c = { .root = "" };
+	struct check c = { .root = "", .priority = 3 };
 	struct run_options options = { .value = { NULL } };
-	unsigned long priority = 3;
 	bool json = false, ok = true;
 	int letter;
 
@@ -182,7 +190,7 @@ int cmd_check(int argc, char **argv)
 		else if (letter == OPT_FABRIC)
 			c.fabric = true;
 		else if (letter == OPT_PRIORITY)
-			ok &= tool_parse_count("check", "--priority", optarg, 0, 7, &priority);
+			ok &= parse_priority(&c.priority);
 		else if (letter == '?')
 			ok = false;
 		else if (run_options_letter(&options, "check", letter))
@@ -190,7 +198,6 @@ int cmd_check(int argc, char **argv)
 	}
 	if (!ok || (c.fabric && argv[optind]))
 		return tool_usage_error("check");
-	c.priority = (unsigned)priority;
 	if (run_options_export(&options, "check"))
 		return EXIT_FAILED;
 	return json ? run_checks_json(&c, argv + optind) : run_checks(&c, argv + optind);

@@ -8,9 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/sysfs.h"
 #include "tools/common/ask_agent.h"
 #include "tools/ccshim/shared/preload.h"
-#include "tools/common/installed.h"
 #include "tools/common/program.h"
 #include "check.h"
 
@@ -28,26 +28,19 @@ static const char *find_member(const char *status, const char *key)
 /* Whether this host forwards packets, as for containers. */
 static bool forwards(void)
 {
-	FILE *f = fopen("/proc/sys/net/ipv4/ip_forward", "re");
-	const int c = f ? getc(f) : '0';
+	char text[2];
 
-	if (f)
-		fclose(f);
-	return c == '1';
+	return ccs_read_file("/proc/sys/net/ipv4/ip_forward", text, sizeof(text)) && *text == '1';
 }
 
 /* Users' sockets and containers can send in the place of this host. The path of the script, which
  * needs root, as does reading the rules. */
 static void report_firewall(struct check *c)
 {
-	char dir[PATH_MAX], path[PATH_MAX + 32], moved[PATH_MAX], *const argv[] = { path, (char *)"check", NULL };
+	char path[PATH_MAX + 32], *const argv[] = { path, (char *)"check", NULL };
 	int status;
 
-	if (preload_build_dir(dir, sizeof(dir)))
-		snprintf(path, sizeof(path), "%stools/ccshim/ccshim-firewall", dir);
-	else
-		snprintf(path, sizeof(path), "%s/ccshim-firewall",
-			 installed_path(CCS_PKGLIBEXECDIR, moved, sizeof(moved)));
+	preload_libexec("ccshim-firewall", path, sizeof(path));
 	status = program_run(path, argv, -1, true, NULL);
 	if (status < 0)
 		return;

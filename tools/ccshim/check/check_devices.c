@@ -29,13 +29,7 @@ struct device {
 /* The first line of a file in a directory; "" if it cannot be read. */
 static char *read_first_line(char line[LINE], int dir, const char *name)
 {
-	const int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
-	const ssize_t n = fd < 0 ? 0 : read(fd, line, LINE - 1);
-
-	if (fd >= 0)
-		close(fd);
-	line[n > 0 ? n : 0] = '\0';
-	line[strcspn(line, "\n")] = '\0';
+	ccs_sysfs_read_line(openat(dir, name, O_RDONLY | O_CLOEXEC), line, LINE);
 	return line;
 }
 
@@ -81,14 +75,10 @@ static void read_port(int dir, struct device *d)
 /* The driver of the hardware, or the parent of a software device. */
 static void read_kind(int dir, struct device *d)
 {
-	char target[PATH_MAX], parent[LINE];
-	const ssize_t n = readlinkat(dir, "device/driver", target, sizeof(target) - 1);
-	const char *driver;
+	char driver[65], parent[LINE];
 
-	if (n > 0) {
-		target[n] = '\0';
-		driver = strrchr(target, '/');
-		snprintf(d->kind, sizeof(d->kind), "driver %.64s", driver ? driver + 1 : target);
+	if (driver_name(dir, "device/driver", driver, sizeof(driver))) {
+		snprintf(d->kind, sizeof(d->kind), "driver %s", driver);
 		return;
 	}
 	read_first_line(parent, dir, "parent");

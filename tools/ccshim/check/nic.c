@@ -198,14 +198,10 @@ bool nic_read_statistics(const char *root, const char *interface, nic_statistic 
 
 long nic_read_number(const char *sysfs, const char *interface, const char *file)
 {
-	const int fd = ccs_sysfs_open(sysfs, "net/%s/%s", interface, file);
 	char text[32];
-	const ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
 
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	return n > 0 ? strtol(text, NULL, 10) : -1;
+	return ccs_sysfs_read_line(ccs_sysfs_open(sysfs, "net/%s/%s", interface, file), text, sizeof(text))
+		? strtol(text, NULL, 10) : -1;
 }
 
 static int is_lower(const struct dirent *entry)

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include "base/elf_needed.h"
+#include "base/sysfs.h"
+#include "base/text.h"
 #include "command.h"
 #include "tools/ccshim/shared/preload.h"
 
@@ -298,7 +300,6 @@ static bool is_open_mpi(void *arg, const struct ccs_elf_needed *lib)
 static char *const *unwrap(struct command *c, char *const *argv)
 {
 	const char *name = basename(*argv);
-	const size_t at = strlen(c->started_by);
 	char buf[PATH_MAX];
 	const char *file = preload_which(*argv, buf, sizeof(buf));
 	char *const *next;
@@ -309,7 +310,7 @@ static char *const *unwrap(struct command *c, char *const *argv)
 	note_effect(c, name, file, argv, next);
 	if (!next)
 		return NULL;
-	snprintf(c->started_by + at, sizeof(c->started_by) - at, "%s%s", at ? ", " : "", name);
+	ccs_append(c->started_by, sizeof(c->started_by), "%s%s", *c->started_by ? ", " : "", name);
 	if (is_launcher(name))
 		ccs_elf_needed_walk(file, is_open_mpi, &c->open_mpi);
 	return next;
@@ -334,12 +335,8 @@ static char *const *interpret(struct command *c, char *const *argv)
 	const unsigned first = c->count;
 	const char *remedy = "correct its first line, or install the interpreter", *why;
 	char start[256], buf[PATH_MAX], *word, *rest = start + 2;
-	FILE *file = fopen(c->path, "re");
-	const size_t n = file ? fread(start, 1, sizeof(start) - 1, file) : 0; /* as the kernel */
+	const size_t n = ccs_read_file(c->path, start, sizeof(start)); /* as the kernel */
 
-	if (file)
-		fclose(file);
-	start[n] = '\0';
 	if (memchr(start, '\0', n))
 		return refuse(c, c->script, "not an ELF file or a script", "",
 			      "give the path of a program");

@@ -3,16 +3,14 @@
 #include "doctor.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "tools/ccshim/shared/ccshim.h"
-#include "tools/common/next_option.h"
 #include "tools/common/seconds.h"
-
-enum { OPT_JSON = 256, OPT_PRIORITY, OPT_RECORD, OPT_ROOT };
 
 static int print_help(void)
 {
@@ -128,45 +126,37 @@ static int diagnose(struct doctor *d, const char *root, bool json)
 	return status;
 }
 
+struct request {
+	double interval_s;
+	bool json;
+	unsigned priority, pid;
+	const char *root;
+};
+
+#define AT(member) .at = offsetof(struct request, member)
+
+static const struct option_row options[] = {
+	{ "interval", 'i', OPTION_NUMBER, AT(interval_s), .least = 0.1, .most = 86400 },
+	{ "json", 0, OPTION_FLAG, AT(json) },
+	{ "priority", 0, OPTION_COUNT, AT(priority), .last = 7 },
+	{ "record", 0, OPTION_COUNT, AT(pid), .first = 1, .last = INT_MAX },
+	{ "root", 0, OPTION_TEXT, AT(root) },
+	{ 0 }
+};
+
 int cmd_doctor(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "help", no_argument, NULL, 'h' },
-		{ "interval", required_argument, NULL, 'i' },
-		{ "json", no_argument, NULL, OPT_JSON },
-		{ "priority", required_argument, NULL, OPT_PRIORITY },
-		{ "record", required_argument, NULL, OPT_RECORD },
-		{ "root", required_argument, NULL, OPT_ROOT },
-		{ 0 }
-	};
-	struct doctor d = { .interval_s = 10 };
-	const char *root = NULL;
-	bool json = false, ok = true;
-	unsigned long priority = 3, pid = 0;
-	int c;
+	struct request rq = { .interval_s = 10, .priority = 3 };
+	const int status = tool_options("doctor", print_help, options, &rq, argc, argv);
+	struct doctor d = { .interval_s = rq.interval_s, .priority = rq.priority };
 
-	argv[0] = (char *)"ccshim doctor"; /* the prefix of getopt's messages */
-	while ((c = next_option(argc, argv, "i:h", options, NULL)) != -1) {
-		switch (c) {
-		case 'h': return print_help();
-		case 'i': ok &= tool_parse_number("doctor", "-i", optarg, 0.1, 86400, &d.interval_s); break;
-		case OPT_JSON: json = true; break;
-		case OPT_PRIORITY: ok &= tool_parse_count("doctor", "--priority", optarg, 0, 7, &priority); break;
-		case OPT_RECORD: ok &= tool_parse_count("doctor", "--record", optarg, 1, INT_MAX, &pid); break;
-		case OPT_ROOT: root = optarg; break;
-		default: ok = false;
-		}
-	}
-	if (ok && argv[optind] && (root || pid > 0)) {
-		tool_error("doctor", "unexpected argument '%s'", argv[optind]);
-		ok = false;
-	}
-	if (!ok)
-		return tool_usage_error("doctor");
-	if (pid > 0)
-		return doctor_record((pid_t)pid);
+	if (status >= 0)
+		return status;
+	if (argv[optind] && (rq.root || rq.pid))
+		return tool_refuse_operand("doctor", argv[optind]);
+	if (rq.pid)
+		return doctor_record((pid_t)rq.pid);
 	if (argv[optind])
-		return doctor_merge(argc - optind, argv + optind, json);
-	d.priority = (unsigned)priority;
-	return diagnose(&d, root, json);
+		return doctor_merge(argc - optind, argv + optind, rq.json);
+	return diagnose(&d, rq.root, rq.json);
 }

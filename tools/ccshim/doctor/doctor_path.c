@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 /* A network with this number of CNPs a second, or more, is congested. */
 #define CNPS_MANY 100.0
 /* Ticks of waits in a second. A tick takes a few ns: WAITS_MANY is about 1 % of the time. */
@@ -111,7 +113,7 @@ static void judge_unknown(const struct doctor_pair *p)
 		[DOCTOR_HW] = "in hw_counters", [DOCTOR_PORT] = "in counters", [DOCTOR_ETHTOOL] = "of ethtool -S"
 	};
 	struct doctor_finding f = doctor_finding_at(p, "unknown-counters", DOCTOR_NOTE);
-	size_t seen[DOCTOR_SOURCES] = { 0 }, known[DOCTOR_SOURCES] = { 0 }, at = 0;
+	size_t seen[DOCTOR_SOURCES] = { 0 }, known[DOCTOR_SOURCES] = { 0 };
 	char list[96] = "";
 
 	for (size_t i = 0; i < p->is->counters; i++) {
@@ -121,7 +123,7 @@ static void judge_unknown(const struct doctor_pair *p)
 	for (enum doctor_source s = 0; s < DOCTOR_SOURCES; s++) {
 		if (!places[s] || !seen[s] || known[s] || (s == DOCTOR_ETHTOOL && p->is->is_software))
 			continue;
-		at += (size_t)snprintf(list + at, sizeof(list) - at, "%s%zu %s", *list ? ", " : "", seen[s], places[s]);
+		ccs_append(list, sizeof(list), "%s%zu %s", *list ? ", " : "", seen[s], places[s]);
 		add_unknown(&f, p, s);
 	}
 	if (*list)
@@ -152,13 +154,14 @@ static void add_uncompared(struct doctor_finding *f, const unsigned *counts)
 		[FULL] = "that stay at their maximum until they are reset",
 		[MISSING] = "that only one reading has",
 	};
-	size_t at = (size_t)snprintf(f->text, sizeof(f->text), "Not judged: counters");
+	const char *before = "Not judged: counters";
 
 	for (unsigned i = 0; i < UNCOMPARED; i++)
-		if (counts[i])
-			at += (size_t)snprintf(f->text + at, sizeof(f->text) - at, "%s %s (%u)",
-					       f->text[at - 1] == ')' ? "," : "", texts[i], counts[i]);
-	snprintf(f->text + at, sizeof(f->text) - at, ".");
+		if (counts[i]) {
+			ccs_append(f->text, sizeof(f->text), "%s %s (%u)", before, texts[i], counts[i]);
+			before = ",";
+		}
+	ccs_append(f->text, sizeof(f->text), ".");
 }
 
 /* Known counters whose increase is not known. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "tools/common/terminal.h"
 
 enum { WIDTH = 80 };
@@ -60,13 +61,12 @@ static void print_finding(const struct doctor *d, const struct doctor_finding *f
 static void print_scope(const struct doctor *d)
 {
 	char line[2048] = "";
-	size_t at = 0, qps = 0;
+	size_t qps = 0;
 
-	for (size_t i = 0; i < d->after.ports && at < sizeof(line); i++)
-		at += (size_t)snprintf(line + at, sizeof(line) - at, "%s%s/%u%s%s", i ? ", " : "",
-				       d->after.port[i].device, d->after.port[i].port,
-				       *d->after.port[i].interface ? " on " : "",
-				       d->after.port[i].interface);
+	for (size_t i = 0; i < d->after.ports; i++)
+		ccs_append(line, sizeof(line), "%s%s/%u%s%s", i ? ", " : "", d->after.port[i].device,
+			   d->after.port[i].port, *d->after.port[i].interface ? " on " : "",
+			   d->after.port[i].interface);
 	for (size_t i = 0; i < d->after.stat.count; i++)
 		qps += d->after.stat.process[i].count;
 	terminal_wrap(stdout, width(), "  ", "%.3g s; %s; %zu queue pair%s of %zu process%s under ccshim; %s",

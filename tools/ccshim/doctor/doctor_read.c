@@ -14,6 +14,7 @@
 #include "feedback/ipc.h"
 #include "tools/common/ask_agent.h"
 #include "tools/common/json_read.h"
+#include "tools/common/provider.h"
 #include "tools/common/slurp.h"
 
 static void add_counter(struct doctor_port *p, enum doctor_source source, const char *name,
@@ -111,18 +112,11 @@ static void read_interface(struct doctor_port *p, const struct place *at)
 /* Read the driver's name from the link of a hardware device in sysfs, unless it is known. */
 static void read_driver(struct doctor_port *p, const char *sysfs, const char *class, const char *device)
 {
-	char path[PATH_MAX], target[PATH_MAX];
-	const char *name = target;
-	ssize_t n;
+	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s/class/%s/%s/device/driver", sysfs, class, device);
-	n = *p->driver || p->is_software ? 0 : readlink(path, target, sizeof(target) - 1);
-	if (n <= 0)
-		return;
-	target[n] = '\0';
-	if (strrchr(name, '/'))
-		name = strrchr(name, '/') + 1;
-	snprintf(p->driver, sizeof(p->driver), "%.63s", name);
+	if (!*p->driver && !p->is_software)
+		driver_name(AT_FDCWD, path, p->driver, sizeof(p->driver));
 }
 
 static struct doctor_port *add_port(struct doctor_reading *r, const struct doctor_port *like)

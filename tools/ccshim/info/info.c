@@ -3,6 +3,7 @@
 #include "info.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -14,7 +15,6 @@
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/ccshim/shared/path_options.h"
 #include "tools/common/ask_agent.h"
-#include "tools/common/next_option.h"
 
 struct info {
 	bool version, config, file, algorithms, devices, json;
@@ -51,66 +51,51 @@ static int help(void)
 	return EXIT_OK;
 }
 
-enum { OPT_MATCH = 256, OPT_JSON, OPT_VERSIONS, OPT_TENANT };
-
-static const struct option long_options[] = {
-	{ "app", required_argument, NULL, OPT_MATCH },
-	{ "peer", required_argument, NULL, OPT_MATCH },
-	{ "device", required_argument, NULL, OPT_MATCH },
-	{ "port", required_argument, NULL, OPT_MATCH },
-	{ "dscp", required_argument, NULL, OPT_MATCH },
-	{ "sl", required_argument, NULL, OPT_MATCH },
-	{ "share", required_argument, NULL, OPT_MATCH },
-	{ "versions", no_argument, NULL, OPT_VERSIONS },
-	{ "config", no_argument, NULL, 'c' },
-	{ "file", no_argument, NULL, 'f' },
-	{ "algorithms", no_argument, NULL, 'a' },
-	{ "devices", no_argument, NULL, 'd' },
-	{ "tenant", required_argument, NULL, OPT_TENANT },
-	{ "json", no_argument, NULL, OPT_JSON },
-	PATH_LONG_OPTIONS,
-	{ "help", no_argument, NULL, 'h' },
-	{ 0 }
-};
-
 /* Parse a key and its value, as in the header of a section. */
-static int parse_match(struct info *info, const char *key)
+static int parse_match(const char *cmd, void *match, const struct option_row *row)
 {
-	const bool is_net = strcmp(key, "peer") == 0 && strchr(optarg, '/');
+	const bool is_net = strcmp(row->name, "peer") == 0 && strchr(optarg, '/');
 	char err[256];
 
-	if (!is_net && ccs_match_add_key(&info->qp, key, optarg, err, sizeof(err)) == 0)
+	if (!is_net && ccs_match_add_key(match, row->name, optarg, err, sizeof(err)) == 0)
 		return 0;
-	tool_error("info", "%s", is_net ? "--peer needs the address of one peer, not of a network" : err);
+	tool_error(cmd, "%s", is_net ? "--peer needs the address of one peer, not of a network" : err);
 	return EXIT_USAGE;
 }
 
-static int parse_pid(struct info *info)
+static int parse_pid(const char *cmd, void *tenant, const struct option_row *row)
 {
 	unsigned pid;
 
+	(void)row;
 	if (ccs_parse_digits(optarg, INT_MAX, &pid) || !pid || (kill((pid_t)pid, 0) && errno == ESRCH)) {
-		tool_error("info", "--tenant: there is no process %s", optarg);
+		tool_error(cmd, "--tenant: there is no process %s", optarg);
 		return EXIT_USAGE;
 	}
-	info->tenant = (pid_t)pid;
+	*(pid_t *)tenant = (pid_t)pid;
 	return 0;
 }
 
-static int parse_option(struct info *info, int letter, const char *name)
-{
-	switch (letter) {
-	case OPT_VERSIONS: info->version = true; return 0;
-	case 'c': info->config = true; return 0;
-	case 'f': info->file = true; return 0;
-	case 'a': info->algorithms = true; return 0;
-	case 'd': info->devices = true; return 0;
-	case OPT_TENANT: return parse_pid(info);
-	case OPT_MATCH: return parse_match(info, name);
-	case OPT_JSON: info->json = true; return 0;
-	default: return path_parse("info", letter, &info->path);
-	}
-}
+#define AT(member) .at = offsetof(struct info, member)
+
+static const struct option_row options[] = {
+	{ "app", 0, OPTION_PARSE, AT(qp), .call = parse_match },
+	{ "peer", 0, OPTION_PARSE, AT(qp), .call = parse_match },
+	{ "device", 0, OPTION_PARSE, AT(qp), .call = parse_match },
+	{ "port", 0, OPTION_PARSE, AT(qp), .call = parse_match },
+	{ "dscp", 0, OPTION_PARSE, AT(qp), .call = parse_match },
+	{ "sl", 0, OPTION_PARSE, AT(qp), .call = parse_match },
+	{ "share", 0, OPTION_PARSE, AT(qp), .call = parse_match },
+	{ "versions", 0, OPTION_FLAG, AT(version) },
+	{ "config", 'c', OPTION_FLAG, AT(config) },
+	{ "file", 'f', OPTION_FLAG, AT(file) },
+	{ "algorithms", 'a', OPTION_FLAG, AT(algorithms) },
+	{ "devices", 'd', OPTION_FLAG, AT(devices) },
+	{ "tenant", 0, OPTION_PARSE, AT(tenant), .call = parse_pid },
+	{ "json", 0, OPTION_FLAG, AT(json) },
+	PATH_OPTIONS(struct info),
+	{ 0 }
+};
 
 static int parse_operand(struct info *info, char **operands)
 {
@@ -224,15 +209,10 @@ int cmd_info(int argc, char **argv)
 	struct info info = {
 		.path = { .line_rate = 10e9, .base_rtt_us = 10, .segment = 65536, .flows = 1 },
 	};
-	int letter, mistakes, status, which = 0;
+	int mistakes, status = tool_options("info", help, options, &info, argc, argv);
 
-	argv[0] = (char *)"ccshim info"; /* the prefix of getopt's messages */
-	while ((letter = next_option(argc, argv, "cfadh", long_options, &which)) != -1) {
-		if (letter == 'h')
-			return help();
-		if (parse_option(&info, letter, long_options[which].name))
-			return EXIT_USAGE;
-	}
+	if (status >= 0)
+		return status;
 	if (parse_operand(&info, argv + optind))
 		return EXIT_USAGE;
 	if (!(info.version || info.config || info.file || info.algorithms || info.devices ||

@@ -5,6 +5,7 @@
 
 #include "base/suggest.h"
 #include "base/sysfs.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "info.h"
 #include "tools/ccshim/shared/ccshim.h"
@@ -113,10 +114,7 @@ static int complain_unknown(struct ibv_device **list, int count, const char *onl
 	char names[512] = "", hint[96];
 
 	for (int i = 0; i < count; i++) {
-		const size_t at = strlen(names);
-
-		snprintf(names + at, sizeof(names) - at, "%s%s", i ? ", " : "there are ",
-			 ibv_get_device_name(list[i]));
+		ccs_append(names, sizeof(names), "%s%s", i ? ", " : "there are ", ibv_get_device_name(list[i]));
 		ccs_suggest_offer(&near, ibv_get_device_name(list[i]));
 	}
 	tool_error("info", "there is no device '%s' (%s)%s", only, count ? names : "this host has no RDMA device",

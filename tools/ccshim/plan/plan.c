@@ -2,12 +2,15 @@
 /* ccshim plan: computes switch settings from properties of the network. */
 #include "plan.h"
 
+#include <getopt.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "base/suggest.h"
 #include "tools/ccshim/shared/ccshim.h"
+#include "tools/ccshim/shared/options.h"
 #include "tools/common/next_option.h"
 #include "tools/common/terminal.h"
 
@@ -34,7 +37,9 @@ static int print_help(void)
 	return EXIT_OK;
 }
 
-static int print_calc_help(const struct plan_calc *calc)
+static const struct plan_calc *calc;
+
+static int print_calc_help(void)
 {
 	printf("usage: ccshim plan %s [OPTION...]\n\nComputes %s.\n\n", calc->name, calc->doc);
 	FOR_EACH_OPTION(o, calc) {
@@ -50,39 +55,33 @@ static int print_calc_help(const struct plan_calc *calc)
 	return EXIT_OK;
 }
 
-enum { OPT_FIRST = 256, OPT_JSON = OPT_FIRST + PLAN_OPTIONS_MAX, OPT_EXPLAIN, OPT_HELP = 'h' };
+/* A given option without a value has an empty text. */
+static int set_given(const char *cmd, void *value, const struct option_row *row)
+{
+	(void)cmd, (void)row;
+	*(const char **)value = "";
+	return 0;
+}
 
 /* An exit status, or -1 if the calculation should run. */
 static int parse_options(struct plan *p, int argc, char **argv)
 {
-	struct option longs[PLAN_OPTIONS_MAX + 4] = { 0 };
+	struct option_row rows[PLAN_OPTIONS_MAX + 3] = { 0 };
 	unsigned n = 0;
-	int letter;
+	int status;
 
-	FOR_EACH_OPTION(o, p->calc) {
+	FOR_EACH_OPTION(o, calc) {
 		p->value[n] = o->preset;
-		longs[n] = (struct option){ o->name, o->arg != NULL, NULL, (int)(OPT_FIRST + n) };
+		rows[n] = (struct option_row){
+			.name = o->name, .kind = o->arg ? OPTION_TEXT : OPTION_CALL, .call = set_given,
+			.at = offsetof(struct plan, value) + n * sizeof(*p->value),
+		};
 		n++;
 	}
-	longs[n++] = (struct option){ "json", no_argument, NULL, OPT_JSON };
-	longs[n++] = (struct option){ "explain", no_argument, NULL, OPT_EXPLAIN };
-	longs[n++] = (struct option){ "help", no_argument, NULL, OPT_HELP };
-	while ((letter = next_option(argc, argv, "h", longs, NULL)) != -1) {
-		if (letter == OPT_HELP)
-			return print_calc_help(p->calc);
-		if (letter == OPT_JSON)
-			p->json = true;
-		else if (letter == OPT_EXPLAIN)
-			p->explain = true;
-		else if (letter >= OPT_FIRST)
-			p->value[letter - OPT_FIRST] = optarg ? optarg : "";
-		else
-			return tool_usage_error("plan");
-	}
-	if (optind == argc)
-		return -1;
-	tool_error("plan", "unexpected argument '%s'", argv[optind]);
-	return tool_usage_error("plan");
+	rows[n++] = (struct option_row){ .name = "json", .at = offsetof(struct plan, json) };
+	rows[n] = (struct option_row){ .name = "explain", .at = offsetof(struct plan, explain) };
+	status = tool_options("plan", print_calc_help, rows, p, argc, argv);
+	return status < 0 && optind < argc ? tool_refuse_operand("plan", argv[optind]) : status;
 }
 
 static void explain_json(struct plan *p)
@@ -161,14 +160,14 @@ int cmd_plan(int argc, char **argv)
 		return print_version("ccshim");
 	for (unsigned i = 0; i < CALCS; i++)
 		if (strcmp(word, calcs[i]->name) == 0)
-			p.calc = calcs[i];
+			calc = calcs[i];
 	if (!*word) {
 		tool_error("plan", "a calculation is missing");
 		return tool_usage_error("plan");
 	}
-	if (!p.calc)
+	if (!calc)
 		return refuse_calc(word);
-	argv[1] = (char *)"ccshim plan"; /* the prefix of getopt's messages */
+	p.calc = calc;
 	status = parse_options(&p, argc - 1, argv + 1);
 	return status >= 0 ? status : calculate(&p);
 }

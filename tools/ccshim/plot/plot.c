@@ -3,6 +3,7 @@
 #include "plot.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
@@ -12,9 +13,10 @@
 
 #include "base/json.h"
 #include "base/suggest.h"
+#include "base/sysfs.h"
 #include "tools/ccshim/shared/ccshim.h"
+#include "tools/ccshim/shared/options.h"
 #include "tools/common/gnuplot.h"
-#include "tools/common/next_option.h"
 
 static int print_help(void)
 {
@@ -33,69 +35,48 @@ static int print_help(void)
 	return EXIT_OK;
 }
 
-static int parse_cdf(struct plot *p)
+static int parse_cdf(const char *cmd, void *member, const struct option_row *row)
 {
 	struct ccs_suggestion near = ccs_suggest_for(optarg);
+	int *cdf = member;
 	char hint[96];
 
+	(void)row;
 	for (unsigned i = 0; i < PLOT_CNPS; i++) { /* a count has no distribution */
 		ccs_suggest_offer(&near, plot_words[i]);
 		if (strcmp(plot_words[i], optarg) == 0)
-			p->cdf = (int)i;
+			*cdf = (int)i;
 	}
-	if (p->cdf >= 0)
+	if (*cdf >= 0)
 		return 0;
-	tool_error("plot", "--cdf: there is no '%s'%s", optarg,
-		   ccs_suggest_hint(&near, hint, sizeof(hint)));
+	tool_error(cmd, "--cdf: there is no '%s'%s", optarg, ccs_suggest_hint(&near, hint, sizeof(hint)));
 	return EXIT_USAGE;
 }
 
-static int parse_out(struct plot *p)
+static int parse_out(const char *cmd, void *member, const struct option_row *row)
 {
 	static struct ccs_json json;
+	struct plot *p = member;
 
+	(void)row;
 	p->out = optarg;
 	p->json = plot_is_export(optarg) ? &json : NULL;
 	if (p->json || gnuplot_can_write(optarg))
 		return 0;
-	tool_error("plot", "--output: '%s' does not end in .png, .svg or .json", optarg);
+	tool_error(cmd, "--output: '%s' does not end in .png, .svg or .json", optarg);
 	return EXIT_USAGE;
 }
 
-enum { OPT_CDF = 256, OPT_DRY_RUN, OPT_FLOWS, OPT_OUTPUT, OPT_QP };
+#define AT(member) .at = offsetof(struct plot, member)
 
-static const struct option long_options[] = {
-	{ "output", required_argument, NULL, OPT_OUTPUT },
-	{ "dry-run", no_argument, NULL, OPT_DRY_RUN },
-	{ "cdf", required_argument, NULL, OPT_CDF },
-	{ "flows", required_argument, NULL, OPT_FLOWS },
-	{ "qp", required_argument, NULL, OPT_QP },
-	{ "help", no_argument, NULL, 'h' },
+static const struct option_row options[] = {
+	{ "output", 0, OPTION_PARSE, .call = parse_out },
+	{ "dry-run", 0, OPTION_FLAG, AT(script) },
+	{ "cdf", 0, OPTION_PARSE, AT(cdf), .call = parse_cdf },
+	{ "flows", 0, OPTION_COUNT, AT(most), .first = 1, .last = 64 },
+	{ "qp", 0, OPTION_COUNT, AT(qp), .last = PLOT_ANY_QP - 1 },
 	{ 0 }
 };
-
-static int parse_option(struct plot *p, int letter)
-{
-	unsigned long value;
-
-	switch (letter) {
-	case OPT_OUTPUT: return parse_out(p);
-	case OPT_DRY_RUN: p->script = true; return 0;
-	case OPT_CDF: return parse_cdf(p);
-	case OPT_FLOWS:
-		if (!tool_parse_count("plot", "--flows", optarg, 1, 64, &value))
-			return EXIT_USAGE;
-		p->most = (unsigned)value;
-		return 0;
-	case OPT_QP:
-		if (!tool_parse_count("plot", "--qp", optarg, 0, UINT32_MAX, &value))
-			return EXIT_USAGE;
-		p->has_qp = true;
-		p->qp = (uint32_t)value;
-		return 0;
-	default: return tool_usage_error("plot");
-	}
-}
 
 /* trace.csv becomes trace.png. */
 static void name_picture(struct plot *p, const char *first)
@@ -129,13 +110,9 @@ static int check_file(const struct plot *p, const char *file)
 
 static plot_reader *find_reader(const char *file)
 {
-	char start[4096] = "";
-	FILE *f = fopen(file, "re");
+	char start[4096];
 
-	if (f) {
-		start[fread(start, 1, sizeof(start) - 1, f)] = '\0';
-		fclose(f);
-	}
+	ccs_read_file(file, start, sizeof(start));
 	if (start[strspn(start, " \t\r\n")] != '{')
 		return plot_read_trace;
 	return strstr(start, "\"runs\"") ? plot_read_bench : plot_read_stat;
@@ -182,7 +159,7 @@ static int select_flows(struct plot *p)
 		tool_error("plot", "there are no events to draw");
 	else if (!shown)
 		tool_error("plot", "there is no QP %" PRIu32, p->qp);
-	else if (shown < p->n && !p->has_qp)
+	else if (shown < p->n && p->qp == PLOT_ANY_QP)
 		tool_error("plot", "of %u flows the %u busiest are drawn; --flows and --qp select others",
 			   p->n, shown);
 	return shown ? 0 : -1;
@@ -243,17 +220,13 @@ static int plot(struct plot *p, char **files)
 
 int cmd_plot(int argc, char **argv)
 {
-	struct plot p = { .cdf = -1, .t0 = INFINITY,
+	struct plot p = { .cdf = -1, .qp = PLOT_ANY_QP, .t0 = INFINITY,
 			  .span = { [PLOT_RTT].first = INFINITY, [PLOT_INFLIGHT].first = INFINITY } };
-	int letter, rc;
+	const int status = tool_options("plot", print_help, options, &p, argc, argv);
+	int rc;
 
-	argv[0] = (char *)"ccshim plot"; /* the prefix of getopt's messages */
-	while ((letter = next_option(argc, argv, "h", long_options, NULL)) != -1) {
-		if (letter == 'h')
-			return print_help();
-		if (parse_option(&p, letter))
-			return EXIT_USAGE;
-	}
+	if (status >= 0)
+		return status;
 	if (optind == argc || (p.json && (p.cdf >= 0 || p.script))) {
 		tool_error("plot", optind == argc ? "FILE is missing: give a trace or a recording"
 			   : "--cdf and --dry-run are for pictures, not for a .json file");

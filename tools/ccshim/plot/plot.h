@@ -58,14 +58,15 @@ struct plot_flow {
 	double exported[PLOT_EXPORTS]; /* the latest values */
 };
 
+#define PLOT_ANY_QP UINT32_MAX
+
 struct plot {
 	const char *out;         /* the picture's name */
 	char title[256];
 	bool script;             /* print the commands for gnuplot instead */
 	struct ccs_json *json;   /* export to it instead; NULL: draw a picture */
 	unsigned most;           /* flows */
-	bool has_qp;
-	uint32_t qp;             /* draw only this QP; see has_qp */
+	unsigned qp;             /* draw only this QP; or PLOT_ANY_QP */
 	int cdf;                 /* enum plot_what; -1: all, over time */
 	bool values;             /* the second pass */
 	struct plot_flow **flow; /* in the order of their first rows */

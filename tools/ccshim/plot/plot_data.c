@@ -177,7 +177,7 @@ unsigned plot_choose(struct plot *p)
 	if (p->n)
 		qsort(p->flow, p->n, sizeof(struct plot_flow *), compare_busy);
 	for (unsigned i = 0; i < p->n && shown < p->most; i++) {
-		p->flow[i]->shown = !p->has_qp || (uint32_t)p->flow[i]->id == p->qp;
+		p->flow[i]->shown = p->qp == PLOT_ANY_QP || (uint32_t)p->flow[i]->id == p->qp;
 		shown += p->flow[i]->shown;
 	}
 	for (unsigned i = 0; i < p->n; i++) { /* the readers start again */

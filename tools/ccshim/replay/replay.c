@@ -5,6 +5,7 @@
  */
 #include "replay.h"
 
+#include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -13,20 +14,20 @@
 #include "config/plugin.h"
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/ccshim/shared/path_options.h"
-#include "tools/common/next_option.h"
 
 #define TIMERS_MAX 100000000ul /* between two rows: more means a mistaken unit */
 #define RELATIVE 1e-9           /* tolerance when decisions are compared */
 #define OBSERVED_MAX 32
+#define ANY_QP UINT32_MAX
 
 struct replay {
 	struct ccs_cc_spec spec;
 	struct ccs_cc_path path;
 	struct ccs_cc cc;
 	bool timers, check, table;
+	unsigned only_qp, only_pid; /* ANY_QP, 0: any */
 	bool has_qp;             /* qp and process are known from the first row that is replayed */
-	bool given_qp, given_pid;
-	unsigned qp, pid, process;
+	unsigned qp, process;
 	bool started;            /* the path is known */
 	double now_us;
 	unsigned long now_line;  /* the line of now_us */
@@ -93,9 +94,10 @@ static int choose_qp(struct replay *r, const struct replay_row *row)
 {
 	const struct replay_process *p = r->file.process;
 
-	if (!row->has_qp && r->given_qp)
+	if (!row->has_qp && r->only_qp != ANY_QP)
 		return replay_fault(&r->file, COL_QP, "--qp is given, but the header has no such column");
-	if ((r->given_qp && row->qp != r->qp) || (r->given_pid && p[row->process].pid != r->pid))
+	if ((r->only_qp != ANY_QP && row->qp != r->only_qp) ||
+	    (r->only_pid && p[row->process].pid != r->only_pid))
 		return 0;
 	if (r->has_qp && row->qp != r->qp)
 		return replay_fault(&r->file, COL_QP, "the trace contains QP %" PRIu32 " and QP %" PRIu32
@@ -179,9 +181,11 @@ static int replay_row(struct replay *r, const struct replay_row *row)
 
 static int finish(const struct replay *r)
 {
-	if ((r->given_qp || r->given_pid) && !r->now_line) {
+	const bool by_qp = r->only_qp != ANY_QP;
+
+	if ((by_qp || r->only_pid) && !r->now_line) {
 		tool_error("replay", "%s: there is no row of %s %u", r->file.name,
-			   r->given_qp ? "QP" : "process", r->given_qp ? r->qp : r->pid);
+			   by_qp ? "QP" : "process", by_qp ? r->only_qp : r->only_pid);
 		return EXIT_FAILED;
 	}
 	if (r->check && !r->compared) {
@@ -218,54 +222,29 @@ static int replay_trace(struct replay *r, const char *path)
 	return rc < 0 ? EXIT_FAILED : finish(r);
 }
 
-static int parse_algorithm(struct replay *r)
+static int parse_algorithm(const char *cmd, void *spec, const struct option_row *row)
 {
 	char err[1024];
 
-	if (ccs_spec_parse(&r->spec, optarg, err, sizeof(err)) == 0)
+	(void)row;
+	if (ccs_spec_parse(spec, optarg, err, sizeof(err)) == 0)
 		return 0;
-	tool_error("replay", "-a: %s", err);
+	tool_error(cmd, "-a: %s", err);
 	return EXIT_USAGE;
 }
 
-/* --qp and --pid */
-static int parse_number(const char *option, unsigned long least, unsigned *number, bool *given)
-{
-	unsigned long value;
+#define AT(member) .at = offsetof(struct replay, member)
 
-	if (!tool_parse_count("replay", option, optarg, least, UINT32_MAX, &value))
-		return EXIT_USAGE;
-	*number = (unsigned)value;
-	*given = true;
-	return 0;
-}
-
-enum { OPT_QP = 256, OPT_PID, OPT_TABLE, OPT_TIMERS, OPT_CHECK };
-
-static const struct option long_options[] = {
-	PATH_LONG_OPTIONS,
-	{ "cc", required_argument, NULL, 'a' },
-	{ "qp", required_argument, NULL, OPT_QP },
-	{ "pid", required_argument, NULL, OPT_PID },
-	{ "table", no_argument, NULL, OPT_TABLE },
-	{ "timers", no_argument, NULL, OPT_TIMERS },
-	{ "check", no_argument, NULL, OPT_CHECK },
-	{ "help", no_argument, NULL, 'h' },
+static const struct option_row options[] = {
+	PATH_OPTIONS(struct replay),
+	{ "cc", 'a', OPTION_PARSE, AT(spec), .call = parse_algorithm },
+	{ "qp", 0, OPTION_COUNT, AT(only_qp), .last = ANY_QP - 1 },
+	{ "pid", 0, OPTION_COUNT, AT(only_pid), .first = 1, .last = UINT32_MAX },
+	{ "table", 0, OPTION_FLAG, AT(table) },
+	{ "timers", 0, OPTION_FLAG, AT(timers) },
+	{ "check", 0, OPTION_FLAG, AT(check) },
 	{ 0 }
 };
-
-static int parse_option(struct replay *r, int letter)
-{
-	switch (letter) {
-	case 'a': return parse_algorithm(r);
-	case OPT_QP: return parse_number("--qp", 0, &r->qp, &r->given_qp);
-	case OPT_PID: return parse_number("--pid", 1, &r->pid, &r->given_pid);
-	case OPT_TABLE: r->table = true; return 0;
-	case OPT_TIMERS: r->timers = true; return 0;
-	case OPT_CHECK: r->check = true; return 0;
-	default: return path_parse("replay", letter, &r->path);
-	}
-}
 
 /* If no path is given, the trace contains it; until then any path is good enough. */
 static int start_replay(struct replay *r, char **operands)
@@ -295,16 +274,11 @@ static int start_replay(struct replay *r, char **operands)
 int cmd_replay(int argc, char **argv)
 {
 	static struct replay r = { .path = { .segment = 65536, .flows = 1 }, .status = EXIT_FAILED,
-				  .file.cmd = "replay" };
-	int letter, status;
+				  .only_qp = ANY_QP, .file.cmd = "replay" };
+	int status = tool_options("replay", print_help, options, &r, argc, argv);
 
-	argv[0] = (char *)"ccshim replay"; /* the prefix of getopt's messages */
-	while ((letter = next_option(argc, argv, "a:h", long_options, NULL)) != -1) {
-		if (letter == 'h')
-			return print_help();
-		if (parse_option(&r, letter))
-			return EXIT_USAGE;
-	}
+	if (status >= 0)
+		return status;
 	if (r.table && optind == 2 + (strcmp(argv[optind - 1], "--") == 0) && argv[optind])
 		return replay_print_table(argv + optind);
 	if (start_replay(&r, argv + optind))

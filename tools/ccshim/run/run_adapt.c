@@ -6,6 +6,7 @@
  */
 #include "run_adapt.h"
 
+#include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,23 +16,21 @@
 #include "base/elf.h"
 #include "run_options.h"
 #include "tools/ccshim/shared/ccshim.h"
+#include "tools/common/provider.h"
 
 #define ENV_LIST "OMPI_MCA_mca_base_env_list"
 
 static bool has_mlx5_device(void)
 {
-	char driver[PATH_MAX];
+	char driver[64];
 	bool found = false;
 	glob_t links;
 
 	if (glob("/sys/class/infiniband/*/device/driver", 0, NULL, &links) != 0)
 		return false;
-	for (size_t i = 0; i < links.gl_pathc; i++) {
-		const ssize_t n = readlink(links.gl_pathv[i], driver, sizeof(driver) - 1);
-
-		driver[n > 0 ? n : 0] = '\0';
-		found |= strstr(driver, "/mlx5_core") != NULL;
-	}
+	for (size_t i = 0; i < links.gl_pathc; i++)
+		found |= driver_name(AT_FDCWD, links.gl_pathv[i], driver, sizeof(driver)) &&
+			 strncmp(driver, "mlx5_core", 9) == 0;
 	globfree(&links);
 	return found;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The page: polls the server for live flows, shows dropped files, and sends settings. Names of
+// The page: polls the server for live flows, and shows dropped files. Names of
 // programs come from other users' processes: text enters the document by textContent only.
 import { Chart } from "./chart.js";
 import * as format from "./format.js";
@@ -151,18 +151,12 @@ function say(text, bad = false) {
 	$("status").classList.toggle("bad", bad);
 }
 
-async function ask(path, options = {}) {
-	const response = await fetch(path, { ...options, headers: { Authorization: `Bearer ${token}` } });
-
-	return { response, text: await response.text() };
-}
-
 async function askJson(path) {
-	const { response, text } = await ask(path);
+	const response = await fetch(path, { headers: { Authorization: `Bearer ${token}` } });
+	const text = await response.text();
 
 	if (!response.ok)
 		throw new Error(text.trim());
-	$("control").hidden = response.headers.get("Ccshim-Control") !== "yes" || Boolean(state.recorded);
 	return JSON.parse(text);
 }
 
@@ -229,7 +223,7 @@ function show(recorded) {
 	$("by").hidden = Boolean(recorded);
 	$("live").hidden = !recorded;
 	$("pause").hidden = Boolean(recorded);
-	$("control").hidden = $("agent").hidden = true;
+	$("agent").hidden = true;
 	note(recorded ? recorded.notes.join("; ") : "");
 	if (recorded)
 		say(`${recorded.kind} ${recorded.name}: ${countOf(recorded.flows, recorded.kind === "bench" ? "run" : "flow")}`);
@@ -289,23 +283,6 @@ function acceptFiles() {
 	$("file").addEventListener("change", () => open([...$("file").files]));
 }
 
-// -- settings -----------------------------------------------------------------------------------
-
-async function set(event) {
-	const { pid, qp, settings } = $("set").elements;
-	const query = new URLSearchParams({ pid: pid.value.trim() });
-
-	event.preventDefault();
-	if (qp.value.trim())
-		query.set("qp", qp.value.trim());
-	$("answer").textContent = "";
-	try {
-		$("answer").textContent = (await ask(`/set?${query}`, { method: "POST", body: settings.value })).text;
-	} catch (e) {
-		$("answer").textContent = e.message;
-	}
-}
-
 // -- start --------------------------------------------------------------------------------------
 
 $("pause").addEventListener("click", () => {
@@ -320,7 +297,6 @@ $("all").addEventListener("click", () => {
 	state.all = !state.all;
 	draw();
 });
-$("set").addEventListener("submit", set);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
 	charts.forEach((chart) => chart.end());
 	draw();

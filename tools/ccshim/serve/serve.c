@@ -2,14 +2,23 @@
 /* ccshim serve: its command line. */
 #include "serve.h"
 
+#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "tools/ccshim/shared/ccshim.h"
+#include "tools/ccshim/shared/options.h"
 #include "tools/ccshim/stat/stat.h"
-#include "tools/common/next_option.h"
 
-enum { OPT_PORT = 256, OPT_ADDRESS, OPT_CONTROL, OPT_METRICS, PORT = 8470 };
+enum { PORT = 8470 };
+
+static int flush_output(void)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return EXIT_OK;
+	tool_error("serve", "standard output: %m");
+	return EXIT_FAILED;
+}
 
 static int print_help(void)
 {
@@ -20,81 +29,41 @@ static int print_help(void)
 	       "address of the page, which contains a secret, is printed. Ctrl-C ends it.\n\n"
 	       "  --port N         TCP port; 0: any that is free                   [8470]\n"
 	       "  --address ADDR   address to listen on              [127.0.0.1 and ::1]\n"
-	       "  --control        allow the page to change settings, as 'ccshim set' does\n"
 	       "  --metrics        answer GET /metrics, for Prometheus, without the secret:\n"
 	       "                   other users then see the statistics\n"
 	       "  -h, --help       this text\n\n"
 	       "The status is 0 after SIGINT or SIGTERM; 1 if the port cannot be used; 2 for a\n"
 	       "mistake in the options.\n");
-	return EXIT_OK;
+	return flush_output();
 }
 
 /* -- options ----------------------------------------------------------------------------------- */
 
-static bool read_address(struct serve *s)
+static int parse_address(const char *cmd, void *address, const struct option_row *row)
 {
-	s->address = optarg;
+	(void)row;
+	*(const char **)address = optarg;
 	if (serve_is_loopback(optarg) >= 0)
-		return true;
-	tool_error("serve", "--address: '%s' is not an IPv4 or IPv6 address", optarg);
-	return false;
+		return 0;
+	tool_error(cmd, "--address: '%s' is not an IPv4 or IPv6 address", optarg);
+	return EXIT_USAGE;
 }
 
-/* Off this host, the token would pass in clear text. */
-static bool check_exposure(const struct serve *s)
+static void warn_of_exposure(const struct serve *s)
 {
-	if (!s->address || serve_is_loopback(s->address))
-		return true;
-	if (s->control) {
-		tool_error("serve", "--control requires a loopback address, because the secret is not encrypted: "
-			   "leave --address out, and forward the port with 'ssh -L PORT:localhost:PORT HOST'");
-		return false;
-	}
-	tool_error("serve", "warning: other hosts can connect to %s, and the traffic is not encrypted; 'ssh -L' "
-		   "is safer", s->address);
-	return true;
+	if (s->address && !serve_is_loopback(s->address))
+		tool_error("serve", "warning: other hosts can connect to %s, and the traffic is not encrypted; "
+			   "'ssh -L' is safer", s->address);
 }
 
-static int flush_output(void)
-{
-	if (fflush(stdout) == 0 && !ferror(stdout))
-		return EXIT_OK;
-	tool_error("serve", "standard output: %m");
-	return EXIT_FAILED;
-}
+#define AT(member) .at = offsetof(struct serve, member)
 
-/* 0, or the exit status plus 1. */
-static int read_options(struct serve *s, int argc, char **argv)
-{
-	static const struct option options[] = {
-		{ "help", no_argument, NULL, 'h' },
-		{ "port", required_argument, NULL, OPT_PORT },
-		{ "address", required_argument, NULL, OPT_ADDRESS },
-		{ "control", no_argument, NULL, OPT_CONTROL },
-		{ "metrics", no_argument, NULL, OPT_METRICS },
-		{ 0 }
-	};
-	unsigned long port = s->port;
-	bool ok = true;
-	int c;
-
-	while ((c = next_option(argc, argv, "h", options, NULL)) != -1) {
-		switch (c) {
-		case 'h': print_help(); return flush_output() + 1;
-		case OPT_PORT: ok &= tool_parse_count("serve", "--port", optarg, 0, 65535, &port); break;
-		case OPT_ADDRESS: ok &= read_address(s); break;
-		case OPT_CONTROL: s->control = true; break;
-		case OPT_METRICS: s->metrics = true; break;
-		default: ok = false;
-		}
-	}
-	s->port = (unsigned)port;
-	if (ok && argv[optind])
-		tool_error("serve", "unexpected argument '%s'", argv[optind]);
-	if (!ok || argv[optind])
-		return tool_usage_error("serve") + 1;
-	return check_exposure(s) ? 0 : EXIT_USAGE + 1;
-}
+static const struct option_row options[] = {
+	{ "port", 0, OPTION_COUNT, AT(port), .last = 65535 },
+	{ "address", 0, OPTION_PARSE, AT(address), .call = parse_address },
+	{ "metrics", 0, OPTION_FLAG, AT(metrics) },
+	{ 0 }
+};
 
 /* -- the address of the page ------------------------------------------------------------------- */
 
@@ -109,7 +78,7 @@ static int print_address(const struct serve *s)
 	return flush_output();
 }
 
-/* As ccshim executes it: the first argument is the path of ccshim. */
+/* As ccshim executes it: the first argument is the path of ccshim, which is not used. */
 int main(int argc, char **argv)
 {
 	struct serve s = { .port = PORT };
@@ -120,11 +89,12 @@ int main(int argc, char **argv)
 		tool_error("serve", "run it as 'ccshim serve'");
 		return EXIT_USAGE;
 	}
-	s.ccshim = argv[1];
-	argv[1] = (char *)"ccshim serve"; /* the prefix of getopt's messages */
-	status = read_options(&s, argc - 1, argv + 1);
-	if (status)
-		return status - 1;
+	status = tool_options("serve", print_help, options, &s, argc - 1, argv + 1);
+	if (status >= 0)
+		return status;
+	if (argv[1 + optind])
+		return tool_refuse_operand("serve", argv[1 + optind]);
+	warn_of_exposure(&s);
 	if (!serve_http_present())
 		return EXIT_FAILED;
 	ccs_options_load_as("ccshim", &s.options, tool_complain, (void *)"serve");

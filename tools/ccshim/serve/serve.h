@@ -8,14 +8,12 @@
 #include "config/options.h"
 #include "tools/ccshim/stat/stat.h"
 
-enum { SERVE_TOKEN_LEN = 33, SERVE_SOCKETS = 2, SERVE_BODY = 4096 };
+enum { SERVE_TOKEN_LEN = 33, SERVE_SOCKETS = 2 };
 
 struct serve {
 	struct ccs_options options;      /* names the agent's socket */
-	const char *ccshim;              /* its path */
 	const char *address;             /* NULL: loopback, of IPv4 and IPv6 */
 	unsigned port;                   /* 0: any; set to the chosen port */
-	bool control;                    /* settings may be changed */
 	bool metrics;                    /* without the token */
 	char token[SERVE_TOKEN_LEN];     /* in the address of the page; every request for data has it */
 	struct stat_snapshot last;       /* the reading before */
@@ -44,10 +42,6 @@ void serve_data_read(struct serve *s);
 void serve_data_end(struct serve *s);
 /* Metrics of that reading; free them. NULL: without memory. */
 char *serve_data_metrics(struct serve *s);
-
-/* serve_set.c. Run 'ccshim set'; settings are separated by white space. Returns its status; free
- * *answer, which is its output. */
-int serve_set(const struct serve *s, const char *pid, const char *lqpn, char *settings, char **answer);
 
 /* The files of the page, made by embed.awk. */
 struct serve_file {

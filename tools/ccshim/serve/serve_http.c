@@ -31,10 +31,6 @@ int serve_http(struct serve *s, const int *fd, unsigned n)
 
 #include "serve_clients.h"
 
-#ifndef MHD_HTTP_CONTENT_TOO_LARGE /* in libmicrohttpd 0.9.72 it has another name */
-#define MHD_HTTP_CONTENT_TOO_LARGE 413
-#endif
-
 enum { IDLE_S = 30 };
 
 bool serve_http_present(void)
@@ -92,18 +88,11 @@ struct request {
 	struct serve *serve;
 	struct MHD_Connection *connection;
 	const char *method, *path;
-	char body[SERVE_BODY];
-	size_t len;                      /* length of the body; SERVE_BODY: it is too long */
 };
 
 static const char *header(const struct request *rq, const char *name)
 {
 	return MHD_lookup_connection_value(rq->connection, MHD_HEADER_KIND, name);
-}
-
-static const char *argument(const struct request *rq, const char *name)
-{
-	return MHD_lookup_connection_value(rq->connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
 static enum MHD_Result send_file(const struct request *rq, const struct serve_file *f)
@@ -116,24 +105,22 @@ static enum MHD_Result send_json(const struct request *rq, const char *text)
 {
 	return send_reply(rq->connection, &(struct reply){ .status = MHD_HTTP_OK,
 							    .type = "application/json",
-							    .text = text ? text : "null\n",
-							    .name = "Ccshim-Control",
-							    .value = rq->serve->control ? "yes" : "no" });
+							    .text = text ? text : "null\n" });
 }
 
-static enum MHD_Result answer_flows(struct request *rq)
+static enum MHD_Result answer_flows(const struct request *rq)
 {
 	serve_data_read(rq->serve);
 	return send_json(rq, rq->serve->flows);
 }
 
-static enum MHD_Result answer_agent(struct request *rq)
+static enum MHD_Result answer_agent(const struct request *rq)
 {
 	serve_data_read(rq->serve);
 	return send_json(rq, rq->serve->agent);
 }
 
-static enum MHD_Result answer_metrics(struct request *rq)
+static enum MHD_Result answer_metrics(const struct request *rq)
 {
 	char *text = serve_data_metrics(rq->serve);
 	enum MHD_Result result;
@@ -146,49 +133,25 @@ static enum MHD_Result answer_metrics(struct request *rq)
 	return result;
 }
 
-static enum MHD_Result answer_set(struct request *rq)
-{
-	static const unsigned statuses[] = { MHD_HTTP_OK, MHD_HTTP_CONFLICT, MHD_HTTP_BAD_REQUEST,
-					     MHD_HTTP_GATEWAY_TIMEOUT };
-	enum MHD_Result result;
-	char *text;
-	int status;
-
-	if (!rq->serve->control)
-		return refuse(rq->connection, MHD_HTTP_FORBIDDEN, "ccshim serve was started without --control\n");
-	if (!argument(rq, "pid"))
-		return refuse(rq->connection, MHD_HTTP_BAD_REQUEST, "the argument pid is missing\n");
-	if (rq->len == SERVE_BODY)
-		return refuse(rq->connection, MHD_HTTP_CONTENT_TOO_LARGE, "the settings are too long\n");
-	rq->body[rq->len] = '\0';
-	status = serve_set(rq->serve, argument(rq, "pid"), argument(rq, "qp"), rq->body, &text);
-	result = refuse(rq->connection, (unsigned)status < sizeof(statuses) / sizeof(*statuses)
-			? statuses[status] : MHD_HTTP_INTERNAL_SERVER_ERROR, text ? text : "");
-	free(text);
-	return result;
-}
-
 static const struct route {
-	const char *path, *method;
-	enum MHD_Result (*answer)(struct request *rq);
+	const char *path;
+	enum MHD_Result (*answer)(const struct request *rq);
 } routes[] = {
-	{ "/flows.json", MHD_HTTP_METHOD_GET, answer_flows },
-	{ "/agent.json", MHD_HTTP_METHOD_GET, answer_agent },
-	{ "/metrics", MHD_HTTP_METHOD_GET, answer_metrics },
-	{ "/set", MHD_HTTP_METHOD_POST, answer_set },
+	{ "/flows.json", answer_flows },
+	{ "/agent.json", answer_agent },
+	{ "/metrics", answer_metrics },
 };
 
 /* A server that answers GET answers HEAD. */
-static bool has_method(const struct request *rq, const char *method)
+static bool has_allowed_method(const struct request *rq)
 {
-	return strcmp(rq->method, method) == 0 ||
-	       (strcmp(rq->method, MHD_HTTP_METHOD_HEAD) == 0 && strcmp(method, MHD_HTTP_METHOD_GET) == 0);
+	return strcmp(rq->method, MHD_HTTP_METHOD_GET) == 0 || strcmp(rq->method, MHD_HTTP_METHOD_HEAD) == 0;
 }
 
-static enum MHD_Result refuse_method(const struct request *rq, const char *allowed)
+static enum MHD_Result refuse_method(const struct request *rq)
 {
 	return send_reply(rq->connection, &(struct reply){ .status = MHD_HTTP_METHOD_NOT_ALLOWED,
-							    .name = "Allow", .value = allowed,
+							    .name = "Allow", .value = "GET, HEAD",
 							    .text = "the method is not allowed\n" });
 }
 
@@ -212,7 +175,7 @@ static const char *find_fault(const struct request *rq)
 	return NULL;
 }
 
-static enum MHD_Result answer(struct request *rq)
+static enum MHD_Result answer(const struct request *rq)
 {
 	const char *fault = find_fault(rq);
 
@@ -220,12 +183,12 @@ static enum MHD_Result answer(struct request *rq)
 		return refuse(rq->connection, MHD_HTTP_FORBIDDEN, fault);
 	for (const struct serve_file *f = serve_files; f->path; f++)
 		if (strcmp(f->path, rq->path) == 0)
-			return has_method(rq, MHD_HTTP_METHOD_GET) ? send_file(rq, f) : refuse_method(rq, "GET, HEAD");
+			return has_allowed_method(rq) ? send_file(rq, f) : refuse_method(rq);
 	for (size_t i = 0; i < sizeof(routes) / sizeof(*routes); i++) {
 		if (strcmp(routes[i].path, rq->path) != 0)
 			continue;
-		if (!has_method(rq, routes[i].method))
-			return refuse_method(rq, routes[i].method);
+		if (!has_allowed_method(rq))
+			return refuse_method(rq);
 		if (serve_accepts_token(header(rq, "Authorization"), rq->serve->token))
 			serve_clients_trust(rq->connection);
 		else if (!rq->serve->metrics || routes[i].answer != answer_metrics)
@@ -235,37 +198,24 @@ static enum MHD_Result answer(struct request *rq)
 	return refuse(rq->connection, MHD_HTTP_NOT_FOUND, "there is no such page\n");
 }
 
-/* Called at the start of a request, for each part of its body, and at its end. */
+/* Called at the start of a request, for each part of its body, which is not used, and at its end. */
 static enum MHD_Result on_request(void *serve, struct MHD_Connection *c, const char *path, const char *method,
 				  const char *version, const char *part, size_t *len, void **state)
 {
-	struct request *rq = *state;
-	size_t n;
+	static char begun;
+	const struct request rq = { .serve = serve, .connection = c, .method = method, .path = path };
+	const bool is_end = *state && !*len;
 
-	(void)version;
-	if (!rq) {
-		*state = rq = calloc(1, sizeof(*rq));
-		if (rq)
-			rq->serve = serve, rq->connection = c;
-		return rq ? MHD_YES : MHD_NO;
-	}
-	if (*len) {
-		n = *len < SERVE_BODY - rq->len ? *len : SERVE_BODY - rq->len;
-		memcpy(rq->body + rq->len, part, n);
-		rq->len += n;
-		*len = 0;
-		return MHD_YES;
-	}
-	rq->path = path, rq->method = method;
-	return answer(rq);
+	(void)version, (void)part;
+	*state = &begun;
+	*len = 0;
+	return is_end ? answer(&rq) : MHD_YES;
 }
 
 static void on_end(void *serve, struct MHD_Connection *c, void **state, enum MHD_RequestTerminationCode why)
 {
-	(void)serve, (void)why;
+	(void)serve, (void)why, (void)state;
 	serve_clients_answered(c);
-	free(*state);
-	*state = NULL;
 }
 
 /* -- the loop ---------------------------------------------------------------------------------- */

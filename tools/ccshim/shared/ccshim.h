@@ -40,14 +40,6 @@ int tool_usage_error(const char *cmd);
 /* Check that the algorithm of the options can be run; prints the error. 0 or 1. */
 int tool_check_cc(const char *cmd, const struct ccs_options *o);
 
-/* Parse a number from least to most; false after a message. */
-bool tool_parse_number(const char *cmd, const char *option, const char *text, double least, double most,
-		       double *value);
-
-/* The same for a whole number, in decimal digits only. */
-bool tool_parse_count(const char *cmd, const char *option, const char *text, unsigned long least,
-		      unsigned long most, unsigned long *value);
-
 /* For ccs_options_load_as(): arg is the subcommand's name. */
 void tool_complain(void *arg, const char *sentence);
 

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/sysfs.h"
 #include "tools/common/seconds.h"
 
 enum { CHECK_MS = 100 };
@@ -124,16 +125,12 @@ static bool receive(struct child *c)
 /* A child that waits for a CPU on a busy host is not stuck. */
 static bool is_running(pid_t pid)
 {
-	char name[40], line[256];
-	const char *state = NULL;
-	FILE *f;
+	char name[40], text[256];
+	const char *state;
 
 	snprintf(name, sizeof(name), "/proc/%ld/stat", (long)pid);
-	f = fopen(name, "re");
-	if (f && fgets(line, sizeof(line), f))
-		state = strrchr(line, ')');
-	if (f)
-		fclose(f);
+	ccs_read_file(name, text, sizeof(text));
+	state = strrchr(text, ')');
 	return state && strncmp(state, ") R", 3) == 0;
 }
 

@@ -2,11 +2,8 @@
 /* Error messages of the subcommands, and checks that print one. */
 #include "ccshim.h"
 
-#include <errno.h>
 #include <stdarg.h>
-#include <stdlib.h>
 
-#include "base/units.h"
 #include "config/plugin.h"
 #include "tools/common/terminal.h"
 
@@ -41,26 +38,4 @@ int tool_check_cc(const char *cmd, const struct ccs_options *o)
 		return 0;
 	tool_error(cmd, "cc: %s", err);
 	return 1;
-}
-
-bool tool_parse_number(const char *cmd, const char *option, const char *text, double least, double most,
-		       double *value)
-{
-	if (ccs_parse_unit(text, CCS_UNIT_NONE, value) == 0 && *value >= least && *value <= most)
-		return true;
-	tool_error(cmd, "%s: '%s' is not a number from %g to %g", option, text, least, most);
-	return false;
-}
-
-bool tool_parse_count(const char *cmd, const char *option, const char *text, unsigned long least,
-		      unsigned long most, unsigned long *value)
-{
-	char *end;
-
-	errno = 0;
-	*value = strtoul(text, &end, 10);
-	if (*text >= '0' && *text <= '9' && !*end && !errno && *value >= least && *value <= most)
-		return true;
-	tool_error(cmd, "%s: '%s' is not a whole number from %lu to %lu", option, text, least, most);
-	return false;
 }

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CCS_TOOLS_PATH_H
 #define CCS_TOOLS_PATH_H
-/* The options that describe a network path, for getopt_long(). */
-#include <getopt.h>
-
+/* The options that describe a network path, as rows of a subcommand's table. */
 #include <ccshim/cc.h>
 
-enum { PATH_LINE_RATE = 512, PATH_BASE_RTT, PATH_RTT_JITTER, PATH_SEGMENT, PATH_FLOWS };
+#include "options.h"
 
-#define PATH_LONG_OPTIONS \
-	{ "line-rate", required_argument, NULL, PATH_LINE_RATE }, \
-	{ "base-rtt", required_argument, NULL, PATH_BASE_RTT }, \
-	{ "rtt-jitter", required_argument, NULL, PATH_RTT_JITTER }, \
-	{ "segment", required_argument, NULL, PATH_SEGMENT }, \
-	{ "flows", required_argument, NULL, PATH_FLOWS }
+/* The structure has the member path, a struct ccs_cc_path. */
+#define PATH_OPTIONS(structure) \
+	{ "line-rate", 0, OPTION_PARSE, offsetof(structure, path.line_rate), .call = path_parse }, \
+	{ "base-rtt", 0, OPTION_PARSE, offsetof(structure, path.base_rtt_us), .call = path_parse }, \
+	{ "rtt-jitter", 0, OPTION_PARSE, offsetof(structure, path.rtt_jitter_us), .call = path_parse }, \
+	{ "segment", 0, OPTION_PARSE, offsetof(structure, path.segment), .call = path_parse }, \
+	{ "flows", 0, OPTION_COUNT, offsetof(structure, path.flows), .first = 1, .last = 1000000 }
 
-/* Parse optarg; any other letter is a usage error. 0 or EXIT_USAGE; prints the error itself. */
-int path_parse(const char *cmd, int letter, struct ccs_cc_path *path);
+/* Parse optarg as the configuration option of that name does; for a table of options. */
+int path_parse(const char *cmd, void *value, const struct option_row *row);
 
 #endif

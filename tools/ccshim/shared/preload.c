@@ -16,7 +16,8 @@
 
 #define NAME "libccshim.so"
 
-bool preload_build_dir(char *dir, size_t len)
+/* The build tree that contains this program, with a slash at its end; false: it is installed. */
+static bool find_build_dir(char *dir, size_t len)
 {
 	static const char *const tails[] = { "/tools/ccshim/ccshim", "/tools/ccshim/.libs/ccshim" };
 	ssize_t n = readlink("/proc/self/exe", dir, len - 1);
@@ -43,7 +44,7 @@ int preload_find(char *path, size_t len, char *err, size_t errlen)
 
 	if (given && *given) {
 		choice = given;
-	} else if (preload_build_dir(dir, sizeof(dir))) {
+	} else if (find_build_dir(dir, sizeof(dir))) {
 		snprintf(built, sizeof(built), "%s.libs/" NAME, dir);
 		if (access(built, R_OK) == 0)
 			choice = built;
@@ -62,6 +63,16 @@ int preload_find(char *path, size_t len, char *err, size_t errlen)
 	}
 	strcpy(path, real);
 	return 0;
+}
+
+void preload_libexec(const char *name, char *path, size_t len)
+{
+	char dir[PATH_MAX], moved[PATH_MAX];
+
+	if (find_build_dir(dir, sizeof(dir)))
+		snprintf(path, len, "%stools/ccshim/%s", dir, name);
+	else
+		snprintf(path, len, "%s/%s", installed_path(CCS_PKGLIBEXECDIR, moved, sizeof(moved)), name);
 }
 
 static bool is_program(const char *path)

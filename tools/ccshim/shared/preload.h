@@ -12,8 +12,8 @@
  */
 int preload_find(char *path, size_t len, char *err, size_t errlen);
 
-/* The build tree that contains this program, with a slash at its end; false: it is installed. */
-bool preload_build_dir(char *dir, size_t len);
+/* The path of a program in libexec, or beside this one in the build tree. */
+void preload_libexec(const char *name, char *path, size_t len);
 
 /* The path of the program that execvp(name) would run, perhaps in buf, or NULL. */
 const char *preload_which(const char *name, char *buf, size_t len);

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/sysfs.h"
 #include "observe/stats_dir.h"
 
 #ifndef SYS_openat2 /* the C library of Debian 11 has no name for it; its number is the same on all */
@@ -61,17 +62,10 @@ static bool read_status(const char *pid, struct ns_process *p, bool *own)
 {
 	char name[64], status[4096];
 	const char *ids;
-	size_t len = 0;
 	int n, numbers = 0;
-	FILE *f;
 
 	snprintf(name, sizeof(name), "/proc/%.16s/status", pid);
-	f = fopen(name, "re");
-	if (f) {
-		len = fread(status, 1, sizeof(status) - 1, f);
-		fclose(f);
-	}
-	status[len] = '\0';
+	ccs_read_file(name, status, sizeof(status));
 	sscanf(status, "Name: %15s", p->name);
 	ids = find_line(status, "\nNSpid:");
 	while (sscanf(ids, " %d%n", &p->inner, &n) == 1) {

@@ -4,6 +4,7 @@
 #include "namespaces.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -14,24 +15,19 @@
 #include "base/suggest.h"
 #include "base/units.h"
 #include "tools/ccshim/shared/ccshim.h"
-#include "tools/common/next_option.h"
 #include "tools/common/seconds.h"
 #include "tools/common/terminal.h"
 
-enum {
-	OPT_JSON = 256, OPT_OPENMETRICS, OPT_PROMETHEUS, OPT_SORT, OPT_RESET, OPT_BASELINE, OPT_MAX_QPS,
-	OPT_DISPLAY, OPT_BY, OPT_BUSY, OPT_SUMMARY
-};
-enum form { TABLE, JSON, OPENMETRICS, PROMETHEUS };
+enum form { TABLE, JSON, PROMETHEUS };
 
 struct request {
-	unsigned long pid;               /* 0: all */
+	unsigned pid;                    /* 0: all */
 	double interval_s;               /* 0: once */
-	unsigned long count;             /* 0: unlimited */
+	unsigned count;                  /* 0: unlimited */
 	int deltas;                      /* -1: not given, on with an interval */
 	enum form form;
 	const struct ccs_stats_field *sort;
-	unsigned long max_qps;
+	unsigned max_qps;
 	const char *reset, *baseline;    /* files */
 	enum stat_by by;
 	bool busy;                       /* only queue pairs with data */
@@ -54,7 +50,6 @@ static int print_help(void)
 	       "  --sort FIELD            sort queue pairs by a field of --json, largest first\n"
 	       "  --json                  a JSON object, with -i one per line\n"
 	       "  --prometheus            metrics in Prometheus' text format for node_exporter\n"
-	       "  --openmetrics           metrics as OpenMetrics\n"
 	       "  --max-qps N             maximum number of queue pairs in metrics       [100]\n"
 	       "  --reset FILE            save the statistics in a file, as a baseline\n"
 	       "  --baseline FILE         show statistics since that baseline\n"
@@ -132,9 +127,8 @@ static void print_snapshot(const struct request *rq, struct stat_snapshot *s)
 	case JSON:
 		stat_json(s, rq->interval_s > 0, stdout);
 		break;
-	case OPENMETRICS:
 	case PROMETHEUS:
-		stat_metrics(s, (unsigned)rq->max_qps, rq->form == OPENMETRICS, stdout);
+		stat_metrics(s, rq->max_qps, stdout);
 		for (size_t i = 0; i < s->count; i++)
 			qps += s->process[i].count;
 		if (qps > rq->max_qps)
@@ -152,16 +146,6 @@ static void print_snapshot(const struct request *rq, struct stat_snapshot *s)
 	fflush(stdout);
 }
 
-static int read_tenants(struct stat_snapshot *s)
-{
-	const char *why = stat_read_tenants(s);
-
-	if (why)
-		tool_error("stat", "--by tenant: %s", why);
-	stat_warn_of_unlisted("stat", s);
-	return why ? -1 : 0;
-}
-
 /* Print a copy of `now`, with base subtracted and sorted. */
 static int print_copy(const struct request *rq, const struct stat_snapshot *now,
 		const struct stat_snapshot *base)
@@ -173,8 +157,8 @@ static int print_copy(const struct request *rq, const struct stat_snapshot *now,
 		stat_subtract(&s, base);
 	if (!rc && rq->busy)
 		stat_keep(&s, stat_is_busy, NULL);
-	if (!rc && rq->by == STAT_BY_TENANT)
-		rc = read_tenants(&s);
+	if (!rc && rq->by == STAT_BY_TENANT && !stat_require_tenants("stat", &s))
+		rc = -1;
 	if (!rc)
 		rc = stat_group(&s, rq->by);
 	if (!rc && rq->sort)
@@ -190,7 +174,7 @@ static int monitor(const struct request *rq, const struct stat_snapshot *baselin
 {
 	struct stat_snapshot before = { 0 }, now;
 	const bool deltas = rq->deltas < 0 ? rq->interval_s > 0 && !baseline : rq->deltas;
-	unsigned long shown = 0;
+	unsigned shown = 0;
 	int status = EXIT_OK;
 
 	if (deltas && !baseline) {
@@ -219,71 +203,56 @@ static int monitor(const struct request *rq, const struct stat_snapshot *baselin
 
 /* -- options --------------------------------------------------------------------- */
 
-static int parse_sort(struct request *rq)
+static int parse_sort(const char *cmd, void *member, const struct option_row *row)
 {
+	const struct ccs_stats_field **sort = member;
 	struct ccs_suggestion near = ccs_suggest_for(optarg);
 	char hint[96];
 
+	(void)row;
+	*sort = NULL;
 	for (size_t i = 0; i < ccs_stats_field_count; i++) {
 		ccs_suggest_offer(&near, ccs_stats_fields[i].name);
 		if (strcmp(ccs_stats_fields[i].name, optarg) == 0)
-			rq->sort = &ccs_stats_fields[i];
+			*sort = &ccs_stats_fields[i];
 	}
-	if (rq->sort)
+	if (*sort)
 		return 0;
-	tool_error("stat", "--sort: there is no field '%s'%s", optarg, near.best
+	tool_error(cmd, "--sort: there is no field '%s'%s", optarg, near.best
 		   ? ccs_suggest_hint(&near, hint, sizeof(hint))
 		   : "; give a number of --json, such as bytes or gated_us");
 	return EXIT_USAGE;
 }
 
-static int parse_deltas(struct request *rq)
+static int parse_deltas(const char *cmd, void *member, const struct option_row *row)
 {
-	rq->deltas = strcmp(optarg, "deltas") == 0;
-	if (rq->deltas || strcmp(optarg, "totals") == 0)
+	int *deltas = member;
+
+	(void)row;
+	*deltas = strcmp(optarg, "deltas") == 0;
+	if (*deltas || strcmp(optarg, "totals") == 0)
 		return 0;
-	tool_error("stat", "--display: '%s' is neither totals nor deltas", optarg);
+	tool_error(cmd, "--display: '%s' is neither totals nor deltas", optarg);
 	return EXIT_USAGE;
 }
 
-static int parse_form(struct request *rq, enum form form)
+static int parse_form(const char *cmd, void *member, const struct option_row *row)
 {
-	if (rq->form == TABLE || rq->form == form) {
-		rq->form = form;
+	enum form *form = member, given = *row->name == 'j' ? JSON : PROMETHEUS;
+
+	if (*form == TABLE || *form == given) {
+		*form = given;
 		return 0;
 	}
-	tool_error("stat", "--json, --prometheus and --openmetrics exclude each other; give one of them");
+	tool_error(cmd, "--json and --prometheus exclude each other; give one of them");
 	return EXIT_USAGE;
 }
 
-static bool is_metrics(const struct request *rq)
+static int set_summary(const char *cmd, void *by, const struct option_row *row)
 {
-	return rq->form == OPENMETRICS || rq->form == PROMETHEUS;
-}
-
-/* 0, or the exit status. */
-static int parse_option(struct request *rq, int c)
-{
-	bool ok = true;
-
-	switch (c) {
-	case 'p': ok = tool_parse_count("stat", "-p", optarg, 1, INT_MAX, &rq->pid); break;
-	case 'i': ok = tool_parse_number("stat", "-i", optarg, 0.001, 1e6, &rq->interval_s); break;
-	case 'n': ok = tool_parse_count("stat", "-n", optarg, 1, ULONG_MAX, &rq->count); break;
-	case OPT_DISPLAY: return parse_deltas(rq);
-	case OPT_SORT: return parse_sort(rq);
-	case OPT_BY: return stat_parse_by("stat", optarg, &rq->by) ? 0 : EXIT_USAGE;
-	case OPT_SUMMARY: rq->by = STAT_BY_HOST; return 0;
-	case OPT_BUSY: rq->busy = true; return 0;
-	case OPT_MAX_QPS: ok = tool_parse_count("stat", "--max-qps", optarg, 0, 1000000, &rq->max_qps); break;
-	case OPT_JSON: return parse_form(rq, JSON);
-	case OPT_OPENMETRICS: return parse_form(rq, OPENMETRICS);
-	case OPT_PROMETHEUS: return parse_form(rq, PROMETHEUS);
-	case OPT_RESET: rq->reset = optarg; return 0;
-	case OPT_BASELINE: rq->baseline = optarg; return 0;
-	default: return tool_usage_error("stat");
-	}
-	return ok ? 0 : EXIT_USAGE;
+	(void)cmd, (void)row;
+	*(enum stat_by *)by = STAT_BY_HOST;
+	return 0;
 }
 
 /* Check the combination of options. */
@@ -291,15 +260,13 @@ static int check_options(struct request *rq, char **operands)
 {
 	const char *why = NULL;
 
-	if (*operands) {
-		tool_error("stat", "unexpected argument '%s'", *operands);
-		return tool_usage_error("stat");
-	}
+	if (*operands)
+		return tool_refuse_operand("stat", *operands);
 	if (rq->count && !(rq->interval_s > 0))
 		rq->interval_s = 1;
-	if (is_metrics(rq) && (rq->deltas == 1 || rq->baseline))
+	if (rq->form == PROMETHEUS && (rq->deltas == 1 || rq->baseline))
 		why = "metrics are totals: --display deltas and --baseline do not apply to them";
-	else if (is_metrics(rq) && (rq->sort || rq->by || rq->busy))
+	else if (rq->form == PROMETHEUS && (rq->sort || rq->by || rq->busy))
 		why = "metrics have the queue pairs with most bytes: --sort, --by, --summary and --busy do not "
 		      "apply to them";
 	else if (rq->baseline && rq->deltas == 1)
@@ -310,41 +277,34 @@ static int check_options(struct request *rq, char **operands)
 	return tool_usage_error("stat");
 }
 
+#define AT(member) .at = offsetof(struct request, member)
+
+static const struct option_row options[] = {
+	{ "pid", 'p', OPTION_COUNT, AT(pid), .first = 1, .last = INT_MAX },
+	{ "interval", 'i', OPTION_NUMBER, AT(interval_s), .least = 0.001, .most = 1e6 },
+	{ "count", 'n', OPTION_COUNT, AT(count), .first = 1, .last = UINT_MAX },
+	{ "display", 0, OPTION_PARSE, AT(deltas), .call = parse_deltas },
+	{ "json", 0, OPTION_CALL, AT(form), .call = parse_form },
+	{ "prometheus", 0, OPTION_CALL, AT(form), .call = parse_form },
+	{ "sort", 0, OPTION_PARSE, AT(sort), .call = parse_sort },
+	{ "by", 0, OPTION_PARSE, AT(by), .call = stat_parse_by },
+	{ "summary", 0, OPTION_CALL, AT(by), .call = set_summary },
+	{ "busy", 0, OPTION_FLAG, AT(busy) },
+	{ "max-qps", 0, OPTION_COUNT, AT(max_qps), .last = 1000000 },
+	{ "reset", 0, OPTION_TEXT, AT(reset) },
+	{ "baseline", 0, OPTION_TEXT, AT(baseline) },
+	{ 0 }
+};
+
 int cmd_stat(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "help", no_argument, NULL, 'h' },
-		{ "pid", required_argument, NULL, 'p' },
-		{ "interval", required_argument, NULL, 'i' },
-		{ "count", required_argument, NULL, 'n' },
-		{ "display", required_argument, NULL, OPT_DISPLAY },
-		{ "json", no_argument, NULL, OPT_JSON },
-		{ "openmetrics", no_argument, NULL, OPT_OPENMETRICS },
-		{ "prometheus", no_argument, NULL, OPT_PROMETHEUS },
-		{ "sort", required_argument, NULL, OPT_SORT },
-		{ "by", required_argument, NULL, OPT_BY },
-		{ "summary", no_argument, NULL, OPT_SUMMARY },
-		{ "busy", no_argument, NULL, OPT_BUSY },
-		{ "max-qps", required_argument, NULL, OPT_MAX_QPS },
-		{ "reset", required_argument, NULL, OPT_RESET },
-		{ "baseline", required_argument, NULL, OPT_BASELINE },
-		{ 0 }
-	};
 	struct request rq = { .deltas = -1, .max_qps = STAT_METRICS_QPS };
 	struct stat_snapshot base = { 0 };
-	int c, status = 0;
+	int status = tool_options("stat", print_help, options, &rq, argc, argv);
 
-	argv[0] = (char *)"ccshim stat";
-	while (!status && (c = next_option(argc, argv, "p:i:n:h", options, NULL)) != -1) {
-		if (c == 'h')
-			return print_help();
-		status = parse_option(&rq, c);
-	}
-	if (!status)
-		status = check_options(&rq, argv + optind);
-	if (status)
+	if (status >= 0 || (status = check_options(&rq, argv + optind)))
 		return status;
-	if (is_metrics(&rq) && rq.deltas < 0)
+	if (rq.form == PROMETHEUS && rq.deltas < 0)
 		rq.deltas = 0;
 	stat_warn_of_option("stat");
 	if (rq.reset)

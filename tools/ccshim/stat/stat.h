@@ -12,6 +12,7 @@
 #include "cc/shares.h"
 #include "config/job.h"
 #include "observe/stats_fields.h"
+#include "tools/ccshim/shared/options.h"
 
 /* The limit of a flow's rate in an interval. */
 enum stat_limit {
@@ -117,8 +118,8 @@ stat_test stat_is_busy;
  * are "several", and the time at the gate is the longest of a queue pair. -1: no memory. */
 int stat_group(struct stat_snapshot *s, enum stat_by by);
 extern const char *const stat_bys[STAT_BYS];
-/* Parse the argument of option --by; false after printing an error of the command. */
-bool stat_parse_by(const char *cmd, const char *text, enum stat_by *by);
+/* Parse option --by, for a table of options. */
+int stat_parse_by(const char *cmd, void *by, const struct option_row *row);
 
 /* stat_limit.c. The limit of a flow or of a sum, from its increase in an interval. */
 enum stat_limit stat_limit_of(const struct stat_qp *qp, double since_s);
@@ -132,17 +133,17 @@ int stat_load(struct stat_snapshot *s, const char *file);
 /* stat_tenant.c. Set the tenant of each process, which the host agent of option agent knows. NULL, or
  * why it cannot. */
 const char *stat_read_tenants(struct stat_snapshot *s);
+/* The same. Print why it cannot, and, once per program, how many processes the agent does not list. */
+bool stat_require_tenants(const char *cmd, struct stat_snapshot *s);
 /* The same from the agent's status, or NULL; false if it is not readable. */
 bool stat_parse_tenants(struct stat_snapshot *s, const char *status);
-/* Print once per program how many processes seem to have no tenant as the agent does not list them. */
-void stat_warn_of_unlisted(const char *cmd, const struct stat_snapshot *s);
 
 /* The output formats. */
 void stat_table(const struct stat_snapshot *s, FILE *out);
 void stat_json(const struct stat_snapshot *s, bool one_line, FILE *out);
-/* OpenMetrics, or the older text format of Prometheus, with series of the max_qps queue pairs that have
+/* Metrics in Prometheus' text format, with series of the max_qps queue pairs that have
  * completed most bytes, in equal numbers for each user and container. Sorts each process's queue pairs. */
 enum { STAT_METRICS_QPS = 100 };
-void stat_metrics(struct stat_snapshot *s, unsigned max_qps, bool open, FILE *out);
+void stat_metrics(struct stat_snapshot *s, unsigned max_qps, FILE *out);
 
 #endif

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "config/options.h"
 #include "observe/stats_dir.h"
 #include "stat_search.h"
@@ -102,13 +103,10 @@ static bool is_waited_for(const struct search *f, const struct party *party)
 static void add_stuck(struct search *f, const struct party *party)
 {
 	char *text = f->s->stuck;
-	const size_t len = strlen(text), left = sizeof(f->s->stuck) - len;
 
-	if (party->mount_ns)
-		snprintf(text + len, left, "%scontainer with mount namespace %lu", len ? ", " : "",
-			 (unsigned long)party->mount_ns);
-	else
-		snprintf(text + len, left, "%suser %lu", len ? ", " : "", (unsigned long)party->user);
+	ccs_append(text, sizeof(f->s->stuck), "%s%s %lu", *text ? ", " : "",
+		   party->mount_ns ? "container with mount namespace" : "user",
+		   party->mount_ns ? (unsigned long)party->mount_ns : (unsigned long)party->user);
 }
 
 /* -- directories --------------------------------------------------------------------- */

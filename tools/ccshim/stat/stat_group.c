@@ -2,6 +2,7 @@
 /* Leaves queue pairs out of a snapshot, and sums others up. */
 #include "stat.h"
 
+#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,19 +16,21 @@ const char *const stat_bys[STAT_BYS] = {
 	[STAT_BY_TENANT] = "tenant", [STAT_BY_HOST] = "host",
 };
 
-bool stat_parse_by(const char *cmd, const char *text, enum stat_by *by)
+int stat_parse_by(const char *cmd, void *member, const struct option_row *row)
 {
-	struct ccs_suggestion near = ccs_suggest_for(text);
+	struct ccs_suggestion near = ccs_suggest_for(optarg);
+	enum stat_by *by = member;
 	char hint[96];
 
+	(void)row;
 	for (*by = 0; *by < STAT_BYS; (*by)++) {
-		if (strcmp(stat_bys[*by], text) == 0)
-			return true;
+		if (strcmp(stat_bys[*by], optarg) == 0)
+			return 0;
 		ccs_suggest_offer(&near, stat_bys[*by]);
 	}
-	tool_error(cmd, "--by: '%s' is no kind of sum%s", text, near.best
+	tool_error(cmd, "--by: '%s' is no kind of sum%s", optarg, near.best
 		   ? ccs_suggest_hint(&near, hint, sizeof(hint)) : "; give qp, process, peer, job, tenant or host");
-	return false;
+	return EXIT_USAGE;
 }
 
 void stat_keep(struct stat_snapshot *s, stat_test *test, const void *arg)

@@ -5,7 +5,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,19 +68,7 @@ static const char *clean(char *text)
 	return ccs_make_printable(text, "");
 }
 
-static size_t __attribute__((format(printf, 3, 4)))
-append(char *line, size_t at, const char *fmt, ...)
-{
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = at < LINE ? vsnprintf(line + at, LINE - at, fmt, ap) : 0;
-	va_end(ap);
-	return at + (n > 0 ? (size_t)n : 0);
-}
-
-static size_t append_uncontrolled(char *line, size_t at, const struct ccs_stats_header *h)
+static void append_uncontrolled(char line[LINE], const struct ccs_stats_header *h)
 {
 	const char *before = "; uncontrolled: ";
 	char name[sizeof(h->uncontrolled[0].name)];
@@ -90,11 +77,9 @@ static size_t append_uncontrolled(char *line, size_t at, const struct ccs_stats_
 		if (!h->uncontrolled[i].count)
 			continue;
 		strcpy(name, h->uncontrolled[i].name);
-		at = append(line, at, "%s%" PRIu64 " %s", before, h->uncontrolled[i].count,
-			    clean(name));
+		ccs_append(line, LINE, "%s%" PRIu64 " %s", before, h->uncontrolled[i].count, clean(name));
 		before = ", ";
 	}
-	return at;
 }
 
 static void print_process(const struct stat_process *p, FILE *out)
@@ -102,21 +87,20 @@ static void print_process(const struct stat_process *p, FILE *out)
 	struct ccs_stats_header h = p->h;
 	const struct ccs_job job = stat_job(&h);
 	char line[LINE], text[CCS_JOB_TEXT];
-	size_t at;
 
-	at = append(line, 0, "%" PRIu64 " %s: %s, cc=%s, %" PRIu64 " queue pair%s", h.pid,
-		    clean(h.program), clean(h.mode), clean(h.cc), h.qps, h.qps == 1 ? "" : "s");
+	snprintf(line, LINE, "%" PRIu64 " %s: %s, cc=%s, %" PRIu64 " queue pair%s", h.pid, clean(h.program),
+		 clean(h.mode), clean(h.cc), h.qps, h.qps == 1 ? "" : "s");
 	if (h.gone.qps)
-		at = append(line, at, ", %" PRIu64 " gone", h.gone.qps);
+		ccs_append(line, LINE, ", %" PRIu64 " gone", h.gone.qps);
 	if (h.qps_unshown)
-		at = append(line, at, ", %" PRIu64 " without statistics", h.qps_unshown);
+		ccs_append(line, LINE, ", %" PRIu64 " without statistics", h.qps_unshown);
 	ccs_job_text(&job, text, sizeof(text));
-	at = append(line, at, "%s", clean(text));
+	ccs_append(line, LINE, "%s", clean(text));
 	if (*h.missing_feedback)
-		at = append(line, at, ", without %s", clean(h.missing_feedback));
-	at = append_uncontrolled(line, at, &h);
+		ccs_append(line, LINE, ", without %s", clean(h.missing_feedback));
+	append_uncontrolled(line, &h);
 	if (stat_refusal(&h))
-		append(line, at, "; refused the last request: %s", stat_refusal(&h));
+		ccs_append(line, LINE, "; refused the last request: %s", stat_refusal(&h));
 	terminal_print(out, "    ", "%s", line);
 }
 
@@ -149,21 +133,16 @@ static void format_hops(char cell[WIDE], const struct stat_snapshot *s,
 {
 	char queue[CELL], age[CELL];
 	const uint64_t age_ns = s->now_ns > q->telemetry_ns ? s->now_ns - q->telemetry_ns : 0;
-	size_t at = 0;
 
 	for (uint64_t i = 0; i < q->nhops; i++) {
 		const struct ccs_stats_hop *hop = &q->hop[i];
 
-		at += (size_t)snprintf(cell + at, WIDE - at, "%s%" PRIu64 ":%.0f%%,%s",
-				       i ? " " : "", hop->link,
-				       hop->capacity ? 100 * (double)hop->rate / (double)hop->capacity : 0,
-				       human_bytes((double)hop->queue_bytes, queue, sizeof(queue)));
-		if (at >= WIDE)
-			return;
+		ccs_append(cell, WIDE, "%s%" PRIu64 ":%.0f%%,%s", i ? " " : "", hop->link,
+			   hop->capacity ? 100 * (double)hop->rate / (double)hop->capacity : 0,
+			   human_bytes((double)hop->queue_bytes, queue, sizeof(queue)));
 	}
 	if (q->nhops)
-		snprintf(cell + at, WIDE - at, " (%s old)",
-			 human_us((double)(age_ns / 1000), age, sizeof(age)));
+		ccs_append(cell, WIDE, " (%s old)", human_us((double)(age_ns / 1000), age, sizeof(age)));
 }
 
 static bool is_ineffective(const struct ccs_stats_qp *q)
@@ -177,17 +156,16 @@ static void format_terms(char cell[WIDE], const struct stat_process *p)
 	const struct ccs_terms *t = &p->terms;
 	char rate[CCS_UNIT_LEN];
 	const char *none = *p->tenant && !(t->weight > 0) ? "?" : "-"; /* users see no terms */
-	size_t n = 0;
 
 	if (t->cap > 0)
-		n += (size_t)snprintf(cell + n, WIDE - n, "cap=%s ",
-				      ccs_format_unit(t->cap, CCS_UNIT_RATE, rate, sizeof(rate)));
+		ccs_append(cell, WIDE, "cap=%s", ccs_format_unit(t->cap, CCS_UNIT_RATE, rate, sizeof(rate)));
 	if (t->guarantee > 0)
-		n += (size_t)snprintf(cell + n, WIDE - n, "guarantee=%s ",
-				      ccs_format_unit(t->guarantee, CCS_UNIT_RATE, rate, sizeof(rate)));
+		ccs_append(cell, WIDE, "%sguarantee=%s", *cell ? " " : "",
+			   ccs_format_unit(t->guarantee, CCS_UNIT_RATE, rate, sizeof(rate)));
 	if (t->floor > 0)
-		n += (size_t)snprintf(cell + n, WIDE - n, "background ");
-	snprintf(cell + (n ? n - 1 : 0), 2, "%s", n ? "" : none);
+		ccs_append(cell, WIDE, "%sbackground", *cell ? " " : "");
+	if (!*cell)
+		strcpy(cell, none);
 }
 
 static void format_group(struct row *row, const struct stat_process *p, const struct stat_qp *qp)

@@ -99,7 +99,7 @@ bool stat_parse_tenants(struct stat_snapshot *s, const char *status)
 	return status && json_object(&clients, read_clients, s) && json_object(&tenants, read_weights, s);
 }
 
-void stat_warn_of_unlisted(const char *cmd, const struct stat_snapshot *s)
+static void warn_of_unlisted(const char *cmd, const struct stat_snapshot *s)
 {
 	static bool warned;
 
@@ -124,4 +124,14 @@ const char *stat_read_tenants(struct stat_snapshot *s)
 			 strerror(text ? EBADMSG : errno));
 	free(text);
 	return ok ? NULL : why;
+}
+
+bool stat_require_tenants(const char *cmd, struct stat_snapshot *s)
+{
+	const char *why = stat_read_tenants(s);
+
+	if (why)
+		tool_error(cmd, "--by tenant: %s", why);
+	warn_of_unlisted(cmd, s);
+	return !why;
 }

@@ -2,17 +2,18 @@
 /* ccshim top: its command line, and reading, drawing and handling keys repeatedly. */
 #include "top.h"
 
+#include <getopt.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/suggest.h"
 #include "tools/ccshim/shared/ccshim.h"
-#include "tools/common/next_option.h"
+#include "tools/ccshim/shared/options.h"
 #include "tools/common/terminal.h"
 #include "tools/common/seconds.h"
 
-enum { OPT_SORT = 256, OPT_FILTER, OPT_BY, OPT_JSON, ESCAPE = 27, BACKSPACE = 127 };
+enum { ESCAPE = 27, BACKSPACE = 127 };
 
 static int print_help(void)
 {
@@ -36,7 +37,7 @@ static int print_help(void)
 
 struct request {
 	struct top_view view;
-	unsigned long count;             /* 0: unlimited */
+	unsigned count;                  /* 0: unlimited */
 	bool json;
 };
 
@@ -131,7 +132,7 @@ static int run_screen(struct request *rq)
 {
 	const double interval_s = rq->view.interval_s;
 	struct stat_snapshot last, s = { 0 };
-	unsigned long shown = 0;
+	unsigned shown = 0;
 	bool more = true;
 
 	rq->view.colour = terminal_has_colour(stdout);
@@ -156,16 +157,6 @@ static bool print_json(struct stat_snapshot *s, const struct top_view *v)
 	return true;
 }
 
-static bool read_tenants(struct stat_snapshot *s)
-{
-	const char *why = stat_read_tenants(s);
-
-	if (why)
-		tool_error("top", "--by tenant: %s", why);
-	stat_warn_of_unlisted("top", s);
-	return !why;
-}
-
 static int print_pages(struct request *rq)
 {
 	struct stat_snapshot last, s = { 0 };
@@ -173,11 +164,11 @@ static int print_pages(struct request *rq)
 
 	rq->view.columns = 80;
 	stat_read(&last, 0);
-	for (unsigned long n = 0; ok && n < (rq->count ? rq->count : 1); n++) {
+	for (unsigned n = 0; ok && n < (rq->count ? rq->count : 1); n++) {
 		seconds_sleep(rq->view.interval_s);
 		ok = stat_read_increase(&s, &last);
 		if (ok && rq->view.by == STAT_BY_TENANT)
-			ok = read_tenants(&s);
+			ok = stat_require_tenants("top", &s);
 		if (n && !rq->json)
 			putchar('\n');
 		if (ok && rq->json)
@@ -193,63 +184,56 @@ static int print_pages(struct request *rq)
 
 /* -- options ----------------------------------------------------------------------------------- */
 
-static bool read_order(struct request *rq)
+static int parse_order(const char *cmd, void *order, const struct option_row *row)
 {
 	struct ccs_suggestion near = ccs_suggest_for(optarg);
 	char hint[96];
+	const enum top_order found = top_order_of(optarg);
 
-	rq->view.order = top_order_of(optarg);
-	if (rq->view.order < TOP_ORDERS)
-		return true;
+	(void)row;
+	*(enum top_order *)order = found;
+	if (found < TOP_ORDERS)
+		return 0;
 	for (unsigned i = 0; i < TOP_ORDERS; i++)
 		ccs_suggest_offer(&near, top_orders[i]);
-	tool_error("top", "--sort: there is no order '%s'%s", optarg, near.best
+	tool_error(cmd, "--sort: there is no order '%s'%s", optarg, near.best
 		   ? ccs_suggest_hint(&near, hint, sizeof(hint))
 		   : "; give gated, goodput, rate, rtt or program");
-	return false;
+	return EXIT_USAGE;
 }
 
-static bool read_filter(struct request *rq)
+static int parse_filter(const char *cmd, void *filter, const struct option_row *row)
 {
-	if ((size_t)snprintf(rq->view.filter, sizeof(rq->view.filter), "%s", optarg) < sizeof(rq->view.filter))
-		return true;
-	tool_error("top", "--filter: '%s' is longer than %zu bytes", optarg, sizeof(rq->view.filter) - 1);
-	return false;
+	const size_t most = sizeof(((struct top_view *)0)->filter);
+
+	(void)row;
+	if ((size_t)snprintf(filter, most, "%s", optarg) < most)
+		return 0;
+	tool_error(cmd, "--filter: '%s' is longer than %zu bytes", optarg, most - 1);
+	return EXIT_USAGE;
 }
+
+#define AT(member) .at = offsetof(struct request, member)
+
+static const struct option_row options[] = {
+	{ "interval", 'i', OPTION_NUMBER, AT(view.interval_s), .least = 0.01, .most = 3600 },
+	{ "count", 'n', OPTION_COUNT, AT(count), .first = 1, .last = UINT_MAX },
+	{ "sort", 0, OPTION_PARSE, AT(view.order), .call = parse_order },
+	{ "filter", 0, OPTION_PARSE, AT(view.filter), .call = parse_filter },
+	{ "by", 0, OPTION_PARSE, AT(view.by), .call = stat_parse_by },
+	{ "json", 0, OPTION_FLAG, AT(json) },
+	{ 0 }
+};
 
 int cmd_top(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "help", no_argument, NULL, 'h' },
-		{ "interval", required_argument, NULL, 'i' },
-		{ "count", required_argument, NULL, 'n' },
-		{ "sort", required_argument, NULL, OPT_SORT },
-		{ "filter", required_argument, NULL, OPT_FILTER },
-		{ "by", required_argument, NULL, OPT_BY },
-		{ "json", no_argument, NULL, OPT_JSON },
-		{ 0 }
-	};
 	struct request rq = { .view.interval_s = 1 };
-	bool ok = true;
-	int c;
+	const int status = tool_options("top", print_help, options, &rq, argc, argv);
 
-	argv[0] = (char *)"ccshim top"; /* the prefix of getopt's messages */
-	while ((c = next_option(argc, argv, "i:n:h", options, NULL)) != -1) {
-		switch (c) {
-		case 'h': return print_help();
-		case 'i': ok &= tool_parse_number("top", "-i", optarg, 0.01, 3600, &rq.view.interval_s); break;
-		case 'n': ok &= tool_parse_count("top", "-n", optarg, 1, ULONG_MAX, &rq.count); break;
-		case OPT_SORT: ok &= read_order(&rq); break;
-		case OPT_FILTER: ok &= read_filter(&rq); break;
-		case OPT_BY: ok &= stat_parse_by("top", optarg, &rq.view.by); break;
-		case OPT_JSON: rq.json = true; break;
-		default: ok = false;
-		}
-	}
-	if (ok && argv[optind])
-		tool_error("top", "unexpected argument '%s'", argv[optind]);
-	if (!ok || argv[optind])
-		return tool_usage_error("top");
+	if (status >= 0)
+		return status;
+	if (argv[optind])
+		return tool_refuse_operand("top", argv[optind]);
 	stat_warn_of_option("top");
 	return !rq.json && top_screen_open() ? run_screen(&rq) : print_pages(&rq);
 }

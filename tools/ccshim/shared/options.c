@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "ccshim.h"
+#include "tools/common/next_option.h"
+
+enum { ROWS_MAX = 40, FIRST = 256 };
+
+/* The table as getopt_long() has it: a row is FIRST and its index, or its letter. */
+static void list_options(const struct option_row *table, struct option *longs, char *letters)
+{
+	unsigned n = 0;
+
+	for (; table[n].name; n++) {
+		const struct option_row *row = &table[n];
+		const bool plain = row->kind == OPTION_FLAG || row->kind == OPTION_CALL;
+
+		longs[n] = (struct option){ row->name, plain ? no_argument : required_argument, NULL, FIRST + (int)n };
+		if (row->letter)
+			letters += sprintf(letters, "%c%s", row->letter, plain ? "" : ":");
+	}
+	longs[n] = (struct option){ "help", no_argument, NULL, 'h' };
+	strcpy(letters, "h");
+}
+
+static const struct option_row *find_row(const struct option_row *table, int option)
+{
+	const struct option_row *row = table;
+
+	if (option >= FIRST)
+		return &table[option - FIRST];
+	while (row->letter != option)
+		row++;
+	return row;
+}
+
+static int parse_number(const char *cmd, const char *option, const struct option_row *row, double *value)
+{
+	if (ccs_parse_unit(optarg, CCS_UNIT_NONE, value) == 0 && *value >= row->least && *value <= row->most)
+		return 0;
+	tool_error(cmd, "%s: '%s' is not a number from %g to %g", option, optarg, row->least, row->most);
+	return EXIT_USAGE;
+}
+
+/* In decimal digits only. */
+static int parse_count(const char *cmd, const char *option, const struct option_row *row, unsigned *value)
+{
+	char *end;
+	unsigned long given;
+
+	errno = 0;
+	given = strtoul(optarg, &end, 10);
+	*value = (unsigned)given;
+	if (*optarg >= '0' && *optarg <= '9' && !*end && !errno && given >= row->first && given <= row->last)
+		return 0;
+	tool_error(cmd, "%s: '%s' is not a whole number from %u to %u", option, optarg, row->first, row->last);
+	return EXIT_USAGE;
+}
+
+static int handle_option(const char *cmd, const struct option_row *row, void *member)
+{
+	char name[64];
+
+	if (row->letter)
+		snprintf(name, sizeof(name), "-%c", row->letter);
+	else
+		snprintf(name, sizeof(name), "--%s", row->name);
+	switch (row->kind) {
+	case OPTION_FLAG:
+		*(bool *)member = true;
+		return 0;
+	case OPTION_TEXT:
+		*(const char **)member = optarg;
+		return 0;
+	case OPTION_NUMBER:
+		return parse_number(cmd, name, row, member);
+	case OPTION_COUNT:
+		return parse_count(cmd, name, row, member);
+	default:
+		return row->call(cmd, member, row);
+	}
+}
+
+int tool_options(const char *cmd, int (*help)(void), const struct option_row *table, void *to, int argc,
+		 char **argv)
+{
+	struct option longs[ROWS_MAX + 2] = { 0 };
+	char letters[2 * ROWS_MAX + 2];
+	static char prefix[32];
+	int status = 0, option;
+
+	list_options(table, longs, letters);
+	snprintf(prefix, sizeof(prefix), "ccshim %s", cmd);
+	argv[0] = prefix; /* of getopt's messages */
+	while (!status && (option = next_option(argc, argv, letters, longs, NULL)) != -1) {
+		const struct option_row *row;
+
+		if (option == 'h')
+			return help();
+		if (option == '?')
+			return tool_usage_error(cmd);
+		row = find_row(table, option);
+		status = handle_option(cmd, row, (char *)to + row->at);
+	}
+	return status ? status : -1;
+}
+
+int tool_refuse_operand(const char *cmd, const char *operand)
+{
+	tool_error(cmd, "unexpected argument '%s'", operand);
+	return tool_usage_error(cmd);
+}
