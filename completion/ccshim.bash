@@ -140,7 +140,7 @@ _ccshim_stat() {
 	--by) COMPREPLY=($(compgen -W "qp process peer job host tenant" -- "$word")); return ;;
 	-i | --interval | -n | --count | --sort | --max-qps) return ;;
 	esac
-	COMPREPLY=($(compgen -W "-p -i -n -h --pid --interval --count --display --help --by --summary --busy --sort --json --prometheus --max-qps --reset
+	COMPREPLY=($(compgen -W "-p -i -n -h --pid --interval --count --display --help --by --summary --busy --sort --json --openmetrics --prometheus --max-qps --reset
 		--baseline" -- "$word"))
 }
 

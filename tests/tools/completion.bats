@@ -28,7 +28,7 @@ offered() {
 	[ "$(offered "$ccshim" replay --ch)" = --check ]
 	[ "$(offered "$ccshim" de)" = debug ]
 	[ "$(offered "$ccshim" debug -)" = "-h --output --timeout --help" ]
-	[ "$(offered "$ccshim" stat --pr)" = --prometheus ]
+	[ "$(offered "$ccshim" stat --o)" = --openmetrics ]
 	[ "$(offered "$ccshim" stat --display t)" = totals ]
 	[ "$(offered "$ccshim" top --sort good)" = goodput ]
 	[ "$(offered "$ccshim" serve --me)" = --metrics ]

@@ -608,7 +608,7 @@ begin_other() {
 
 @test "invalid options are refused" {
 	for args in "-p x" "-p 0" "-i 0" "-i soon" "-n 0" "-d more" "--sort byte" "--max-qps -1" "more" \
-		"--prometheus --baseline" "--prometheus --display deltas" "--json --prometheus" "--prometheus --sort bytes" "--prometheus --by process" "--prometheus --busy" "--prometheus --summary" "--prometheus --by tenant" "--baseline --display deltas" "--no"; do
+		"--openmetrics --baseline" "--prometheus --display deltas" "--json --prometheus" "--prometheus --sort bytes" "--prometheus --by process" "--openmetrics --busy" "--prometheus --summary" "--openmetrics --by tenant" "--baseline --display deltas" "--no"; do
 		run -2 $ccshim stat $args
 	done
 	run -2 $ccshim stat --sort byte
@@ -664,6 +664,24 @@ begin_other() {
 		-u RANK -u PBS_JOBID -u JOB_ID
 	seen '[has("job"), has("task"), has("rank")] == [false, false, false]'
 	run ! grep -E 'job_id=|rank=' <($ccshim stat -p "$app" --prometheus)
+}
+
+@test "OpenMetrics has the same series and its end marker" {
+	begin
+	tell 'write 10'
+	$ccshim stat -p "$app" --prometheus > metrics
+	$ccshim stat -p "$app" --openmetrics > open
+	[ "$(tail -n 1 open)" = "# EOF" ]
+	diff <(grep -v '^#' metrics) <(grep -v '^#' open)
+	[ "$(grep -c '^# TYPE' metrics)" -eq "$(grep -c '^# TYPE' open)" ]
+	# The family of a counter has the name of its samples without _total.
+	[ -z "$(grep -E '^# (TYPE|HELP) [^ ]*_total ' open)" ]
+	for family in $(sed -n 's/^# TYPE \(.*\) counter$/\1/p' open); do
+		grep -q "^${family}_total{" open || [ "$family" = ccshim_process_passes ]
+	done
+	/usr/bin/python3 -c 'import prometheus_client.openmetrics' || skip "no python3-prometheus-client"
+	/usr/bin/python3 -c 'from prometheus_client.openmetrics.parser import \
+		text_string_to_metric_families as parse; print(len(list(parse(open("open").read()))))'
 }
 
 @test "labels are UTF-8 for any program name" {

@@ -19,7 +19,7 @@ static void print_json(struct stat_snapshot *s, FILE *f)
 
 static void print_metrics(struct stat_snapshot *s, FILE *f)
 {
-	stat_metrics(s, STAT_METRICS_QPS, f);
+	stat_metrics(s, STAT_METRICS_QPS, false, f);
 }
 
 static char *format(struct stat_snapshot *s, void (*print)(struct stat_snapshot *s, FILE *f))

@@ -18,7 +18,7 @@
 #include "tools/common/seconds.h"
 #include "tools/common/terminal.h"
 
-enum form { TABLE, JSON, PROMETHEUS };
+enum form { TABLE, JSON, OPENMETRICS, PROMETHEUS };
 
 struct request {
 	unsigned pid;                    /* 0: all */
@@ -50,6 +50,7 @@ static int print_help(void)
 	       "  --sort FIELD            sort queue pairs by a field of --json, largest first\n"
 	       "  --json                  a JSON object, with -i one per line\n"
 	       "  --prometheus            metrics in Prometheus' text format for node_exporter\n"
+	       "  --openmetrics           metrics as OpenMetrics\n"
 	       "  --max-qps N             maximum number of queue pairs in metrics       [100]\n"
 	       "  --reset FILE            save the statistics in a file, as a baseline\n"
 	       "  --baseline FILE         show statistics since that baseline\n"
@@ -127,8 +128,9 @@ static void print_snapshot(const struct request *rq, struct stat_snapshot *s)
 	case JSON:
 		stat_json(s, rq->interval_s > 0, stdout);
 		break;
+	case OPENMETRICS:
 	case PROMETHEUS:
-		stat_metrics(s, rq->max_qps, stdout);
+		stat_metrics(s, rq->max_qps, rq->form == OPENMETRICS, stdout);
 		for (size_t i = 0; i < s->count; i++)
 			qps += s->process[i].count;
 		if (qps > rq->max_qps)
@@ -238,13 +240,13 @@ static int parse_deltas(const char *cmd, void *member, const struct option_row *
 
 static int parse_form(const char *cmd, void *member, const struct option_row *row)
 {
-	enum form *form = member, given = *row->name == 'j' ? JSON : PROMETHEUS;
+	enum form *form = member, given = *row->name == 'j' ? JSON : *row->name == 'o' ? OPENMETRICS : PROMETHEUS;
 
 	if (*form == TABLE || *form == given) {
 		*form = given;
 		return 0;
 	}
-	tool_error(cmd, "--json and --prometheus exclude each other; give one of them");
+	tool_error(cmd, "--json, --prometheus and --openmetrics exclude each other; give one of them");
 	return EXIT_USAGE;
 }
 
@@ -253,6 +255,11 @@ static int set_summary(const char *cmd, void *by, const struct option_row *row)
 	(void)cmd, (void)row;
 	*(enum stat_by *)by = STAT_BY_HOST;
 	return 0;
+}
+
+static bool is_metrics(const struct request *rq)
+{
+	return rq->form == OPENMETRICS || rq->form == PROMETHEUS;
 }
 
 /* Check the combination of options. */
@@ -264,9 +271,9 @@ static int check_options(struct request *rq, char **operands)
 		return tool_refuse_operand("stat", *operands);
 	if (rq->count && !(rq->interval_s > 0))
 		rq->interval_s = 1;
-	if (rq->form == PROMETHEUS && (rq->deltas == 1 || rq->baseline))
+	if (is_metrics(rq) && (rq->deltas == 1 || rq->baseline))
 		why = "metrics are totals: --display deltas and --baseline do not apply to them";
-	else if (rq->form == PROMETHEUS && (rq->sort || rq->by || rq->busy))
+	else if (is_metrics(rq) && (rq->sort || rq->by || rq->busy))
 		why = "metrics have the queue pairs with most bytes: --sort, --by, --summary and --busy do not "
 		      "apply to them";
 	else if (rq->baseline && rq->deltas == 1)
@@ -285,6 +292,7 @@ static const struct option_row options[] = {
 	{ "count", 'n', OPTION_COUNT, AT(count), .first = 1, .last = UINT_MAX },
 	{ "display", 0, OPTION_PARSE, AT(deltas), .call = parse_deltas },
 	{ "json", 0, OPTION_CALL, AT(form), .call = parse_form },
+	{ "openmetrics", 0, OPTION_CALL, AT(form), .call = parse_form },
 	{ "prometheus", 0, OPTION_CALL, AT(form), .call = parse_form },
 	{ "sort", 0, OPTION_PARSE, AT(sort), .call = parse_sort },
 	{ "by", 0, OPTION_PARSE, AT(by), .call = stat_parse_by },
@@ -304,7 +312,7 @@ int cmd_stat(int argc, char **argv)
 
 	if (status >= 0 || (status = check_options(&rq, argv + optind)))
 		return status;
-	if (rq.form == PROMETHEUS && rq.deltas < 0)
+	if (is_metrics(&rq) && rq.deltas < 0)
 		rq.deltas = 0;
 	stat_warn_of_option("stat");
 	if (rq.reset)

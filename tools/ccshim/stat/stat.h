@@ -141,9 +141,9 @@ bool stat_parse_tenants(struct stat_snapshot *s, const char *status);
 /* The output formats. */
 void stat_table(const struct stat_snapshot *s, FILE *out);
 void stat_json(const struct stat_snapshot *s, bool one_line, FILE *out);
-/* Metrics in Prometheus' text format, with series of the max_qps queue pairs that have
+/* OpenMetrics, or the older text format of Prometheus, with series of the max_qps queue pairs that have
  * completed most bytes, in equal numbers for each user and container. Sorts each process's queue pairs. */
 enum { STAT_METRICS_QPS = 100 };
-void stat_metrics(struct stat_snapshot *s, unsigned max_qps, FILE *out);
+void stat_metrics(struct stat_snapshot *s, unsigned max_qps, bool open, FILE *out);
 
 #endif

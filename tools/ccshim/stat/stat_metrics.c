@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Statistics in Prometheus' text format. Units are base units, and names of counters end in _total. */
+/*
+ * Statistics in Prometheus' text format or as OpenMetrics 1.0. Units are base units, and names of
+ * counter samples end in _total; in Prometheus' format so does the family, in OpenMetrics it must
+ * not.
+ */
 #include "stat.h"
 
 #include <inttypes.h>
@@ -20,6 +24,7 @@ struct writer {
 	FILE *f;
 	const struct stat_snapshot *s;
 	const size_t *shown;             /* number of queue pairs with series, at the start of each process */
+	bool open;                       /* OpenMetrics */
 };
 
 /* Program names are truncated at a number of bytes, perhaps within a character. */
@@ -65,7 +70,11 @@ static void print_sample(FILE *f, const char *name, const struct series *of, dou
 
 static void print_family(const struct writer *w, const char *name, const char *type, const char *doc)
 {
-	fprintf(w->f, "# HELP %s %s\n# TYPE %s %s\n", name, doc, name, type);
+	int len = (int)strlen(name);
+
+	if (w->open && strcmp(type, "counter") == 0)
+		len -= (int)strlen("_total");
+	fprintf(w->f, "# HELP %.*s %s\n# TYPE %.*s %s\n", len, name, doc, len, name, type);
 }
 
 /* -- the number of series ---------------------------------------------------------- */
@@ -353,11 +362,11 @@ static void print_processes(const struct writer *w)
 			   &(struct series){ .p = &w->s->process[i] }, (double)count_hidden(w, i));
 }
 
-void stat_metrics(struct stat_snapshot *s, unsigned max_qps, FILE *out)
+void stat_metrics(struct stat_snapshot *s, unsigned max_qps, bool open, FILE *out)
 {
 	struct share *share = calloc(s->count + 1, sizeof(*share));
 	size_t *shown = calloc(s->count + 1, sizeof(*shown));
-	const struct writer w = { .f = out, .s = s, .shown = shown };
+	const struct writer w = { .f = out, .s = s, .shown = shown, .open = open };
 
 	if (share && shown)
 		choose_busiest(s, share, divide(s, max_qps, share), shown);
@@ -367,6 +376,6 @@ void stat_metrics(struct stat_snapshot *s, unsigned max_qps, FILE *out)
 	print_processes(&w);
 	print_qps(&w);
 	print_family(&w, "ccshim_pages_unreadable", "gauge", "Statistics files or directories that could not be read.");
-	fprintf(out, "ccshim_pages_unreadable %u\n", s->denied + s->unreadable);
+	fprintf(out, "ccshim_pages_unreadable %u\n%s", s->denied + s->unreadable, open ? "# EOF\n" : "");
 	free(shown);
 }
