@@ -330,11 +330,14 @@ static bool is_leased(void)
 /* NP slows RP's flow, alternately by a CNP and by an advised rate. */
 static void slow(void)
 {
+	struct ccs_wire_message advice = {
+		.header.type = CCS_WIRE_ADVICE, .advice = { 1000000, 1 },
+	};
+
 	if (now.slowing++ % 2 == 0)
 		ccs_send_cnp(agent[NP], peer_of(NP), QPN, 1);
 	else
-		ccs_send_advice(agent[NP], peer_of(NP), &(struct ccs_wire_advice){ 1000000, 1 },
-				&(struct ccs_tenant_list){ 0 });
+		ccs_send_telemetry(agent[NP], peer_of(NP), &advice, &(struct ccs_tenant_list){ 0 });
 }
 
 /* A HELLO without the right echo gets an answer each time: one by each incarnation is enough. */

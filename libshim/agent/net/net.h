@@ -62,13 +62,9 @@ void ccs_send_hello_ack(struct ccs_agent *a, const struct ccs_ends *ends, struct
 			const struct ccs_wire_header *hello,
 			const struct ccs_wire_hello_ack *ack, const struct ccs_tenant_list *rates);
 void ccs_send_cnp(struct ccs_agent *a, struct ccs_peer *p, uint32_t qpn, uint32_t marked);
-/* rates: advised to the peer's tenants */
-void ccs_send_echo(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_wire_echo *echo,
-		   const struct ccs_tenant_list *rates);
-void ccs_send_advice(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_wire_advice *advice,
-		     const struct ccs_tenant_list *rates);
-void ccs_send_records(struct ccs_agent *a, struct ccs_peer *p,
-		      const struct ccs_wire_records *records);
+/* An ECHO, ADVICE or RECORDS. rates: advised to the peer's tenants */
+void ccs_send_telemetry(struct ccs_agent *a, struct ccs_peer *p, struct ccs_wire_message *m,
+			const struct ccs_tenant_list *rates);
 
 /* -- UDP sockets between agents, with batched send and receive ------------------------ */
 

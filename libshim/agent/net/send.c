@@ -123,31 +123,10 @@ void ccs_send_cnp(struct ccs_agent *a, struct ccs_peer *p, uint32_t qpn, uint32_
 	p->cnps_sent++;
 }
 
-void ccs_send_echo(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_wire_echo *echo,
-		   const struct ccs_tenant_list *rates)
+void ccs_send_telemetry(struct ccs_agent *a, struct ccs_peer *p, struct ccs_wire_message *m,
+			const struct ccs_tenant_list *rates)
 {
-	struct ccs_wire_message m = { .header.type = CCS_WIRE_ECHO, .echo = *echo };
-
-	put_tenants(&m, rates);
-	send_to_peer(a, p, &m);
-	a->totals.echoes_sent++;
-}
-
-void ccs_send_advice(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_wire_advice *advice,
-		     const struct ccs_tenant_list *rates)
-{
-	struct ccs_wire_message m = { .header.type = CCS_WIRE_ADVICE, .advice = *advice };
-
-	put_tenants(&m, rates);
-	send_to_peer(a, p, &m);
-	a->totals.echoes_sent++;
-}
-
-void ccs_send_records(struct ccs_agent *a, struct ccs_peer *p,
-		      const struct ccs_wire_records *records)
-{
-	struct ccs_wire_message m = { .header.type = CCS_WIRE_RECORDS, .records = *records };
-
-	send_to_peer(a, p, &m);
+	put_tenants(m, rates);
+	send_to_peer(a, p, m);
 	a->totals.echoes_sent++;
 }

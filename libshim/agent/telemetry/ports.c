@@ -23,14 +23,10 @@ static void find_capacity(const struct ccs_agent *a, struct ccs_port *port)
 		port->capacity = ccs_sysfs_speed(a->counters.sysfs, port->name);
 }
 
-void ccs_port_refresh_capacity(const struct ccs_agent *a, struct ccs_port *port)
+void ccs_port_check_capacity(struct ccs_agent *a, struct ccs_port *port, bool refresh)
 {
-	if (!port->nsubs || !(port->capacity > 0))
+	if (refresh && (!port->nsubs || !(port->capacity > 0)))
 		find_capacity(a, port);
-}
-
-void ccs_port_check_capacity(struct ccs_agent *a, const struct ccs_port *port)
-{
 	if (!(port->capacity > 0))
 		ccs_agent_warn(a, CCS_AGENT_WARN_CAPACITY,
 			      "no telemetry of %s, whose speed is unknown: set it with --capacity",

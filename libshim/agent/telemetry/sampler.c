@@ -102,29 +102,36 @@ static double sum_of(uint64_t advised, const struct ccs_tenant_list *rates)
 static void report_to_sender(struct ccs_agent *a, const struct ccs_port *port,
 			     struct ccs_subscriber *s, uint32_t flows)
 {
-	struct ccs_wire_echo m = { .n = 1, .flows = flows, .record = { port->record } };
+	struct ccs_wire_message message = {
+		.header.type = CCS_WIRE_ECHO,
+		.echo = { .n = 1, .flows = flows, .record = { port->record } },
+	};
+	struct ccs_wire_echo *m = &message.echo;
 	struct ccs_tenant_list rates;
 	struct ccs_peer *p = s->peer;
 
-	m.record[0].covers_ns = port->sampled_ns;
-	m.n += ccs_relay_records_for(a, p, port->sampled_ns, m.record + 1, CCS_RECORDS - 1);
-	m.record[0].advised = ccs_port_rates(a, port, s, ccs_record_advised(m.record + 1, m.n - 1), &rates);
-	for (unsigned i = 0; i < m.n; i++)
-		m.record[i].covers_ns = ccs_peer_clock(p, m.record[i].covers_ns);
-	ccs_record_sort(m.record, m.n);
-	s->reported_advised = sum_of(ccs_record_advised(m.record, m.n), &rates);
-	ccs_send_echo(a, p, &m, &rates);
+	m->record[0].covers_ns = port->sampled_ns;
+	m->n += ccs_relay_records_for(a, p, port->sampled_ns, m->record + 1, CCS_RECORDS - 1);
+	m->record[0].advised = ccs_port_rates(a, port, s, ccs_record_advised(m->record + 1, m->n - 1),
+					      &rates);
+	for (unsigned i = 0; i < m->n; i++)
+		m->record[i].covers_ns = ccs_peer_clock(p, m->record[i].covers_ns);
+	ccs_record_sort(m->record, m->n);
+	s->reported_advised = sum_of(ccs_record_advised(m->record, m->n), &rates);
+	ccs_send_telemetry(a, p, &message, &rates);
 }
 
 static void report_to_receiver(struct ccs_agent *a, const struct ccs_port *port, struct ccs_peer *p)
 {
-	struct ccs_wire_records m = {
-		.n = 1, .bits = port->from.bits, .record = { port->record },
+	static const struct ccs_tenant_list no_rates;
+	struct ccs_wire_message m = {
+		.header.type = CCS_WIRE_RECORDS,
+		.records = { .n = 1, .bits = port->from.bits, .record = { port->record } },
 	};
 
-	memcpy(m.prefix, port->from.address.b, sizeof(m.prefix));
-	m.record[0].covers_ns = ccs_peer_clock(p, port->sampled_ns);
-	ccs_send_records(a, p, &m);
+	memcpy(m.records.prefix, port->from.address.b, sizeof(m.records.prefix));
+	m.records.record[0].covers_ns = ccs_peer_clock(p, port->sampled_ns);
+	ccs_send_telemetry(a, p, &m, &no_rates);
 }
 
 /* Reporting period for READing flows of this host, which need no message, ns. */
@@ -179,6 +186,7 @@ static void report_to_reader(struct ccs_agent *a, const struct ccs_port *port,
 static void report_change(struct ccs_agent *a, const struct ccs_port *port,
 			  struct ccs_subscriber *s, uint32_t flows)
 {
+	struct ccs_wire_message m = { .header.type = CCS_WIRE_ADVICE };
 	struct ccs_tenant_list rates;
 	const uint64_t advised = ccs_port_advised(a, port, s, &rates);
 	const double reported = s->reported_advised, sum = sum_of(advised, &rates);
@@ -190,7 +198,8 @@ static void report_change(struct ccs_agent *a, const struct ccs_port *port,
 		return;
 	}
 	s->reported_advised = sum;
-	ccs_send_advice(a, s->peer, &(struct ccs_wire_advice){ advised, flows }, &rates);
+	m.advice = (struct ccs_wire_advice){ advised, flows };
+	ccs_send_telemetry(a, s->peer, &m, &rates);
 }
 
 /* A report that is nearly due uses this sample, not the next. */

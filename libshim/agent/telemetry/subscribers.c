@@ -49,47 +49,40 @@ static void add_subscriber(struct ccs_port *port, struct ccs_peer *p, bool inbou
 	port->next_ns = 0;
 }
 
-static void set_subscribed(struct ccs_port *port, struct ccs_peer *p, bool subscribed)
+static void set_subscribed(struct ccs_port *port, struct ccs_peer *p, bool inbound, bool subscribed)
 {
 	if (subscribed)
-		add_subscriber(port, p, false);
+		add_subscriber(port, p, inbound);
 	else
-		ccs_subscriber_remove(port, p, false);
+		ccs_subscriber_remove(port, p, inbound);
 }
 
-static void subscribe_ingress(struct ccs_agent *a, struct ccs_peer *p, uint32_t ifindex)
+/* The data arrive on that port; NULL: unknown, or it is not to be measured. */
+static void set_ingress(struct ccs_agent *a, struct ccs_peer *p, bool inbound,
+			struct ccs_port *port, uint32_t flows)
 {
-	struct ccs_port *port = p->subscription.requested & CCS_PEER_RECORDS
-				? ccs_ports_find_ingress(a, ifindex) : NULL;
+	struct ccs_port **ingress = inbound ? &p->inbound.port : &p->ingress;
 
-	if (p->ingress && p->ingress != port)
-		ccs_subscriber_remove(p->ingress, p, false);
-	p->ingress = port;
+	if (*ingress && *ingress != port)
+		ccs_subscriber_remove(*ingress, p, inbound);
+	*ingress = port;
 	if (!port)
 		return;
-	if (p->subscription.flows)
-		ccs_port_refresh_capacity(a, port);
-	set_subscribed(port, p, p->subscription.flows);
+	ccs_port_check_capacity(a, port, flows);
+	set_subscribed(port, p, inbound, flows);
 	port->shares.current = false;
-	ccs_port_check_capacity(a, port);
 }
 
 bool ccs_subscribers_update_inbound(struct ccs_agent *a, struct ccs_peer *p)
 {
-	struct ccs_inbound *in = &p->inbound;
-	struct ccs_port *port = in->request.active ? ccs_ports_find_ingress(a, in->ifindex) : NULL;
+	const struct ccs_inbound *in = &p->inbound;
+	const uint32_t flows = in->request.active;
 
-	if (in->port && in->port != port)
-		ccs_subscriber_remove(in->port, p, true);
-	in->port = port;
-	if (!port)
+	set_ingress(a, p, true, flows ? ccs_ports_find_ingress(a, in->ifindex) : NULL, flows);
+	if (!in->port)
 		return false;
-	ccs_port_refresh_capacity(a, port);
-	add_subscriber(port, p, true);
-	port->shares.current = false;
-	ccs_port_check_capacity(a, port);
-	ccs_relay_ask(a, &p->ends.local, ccs_port_flows(port), in->request.period_us);
-	return port->capacity > 0;
+	ccs_relay_ask(a, &p->ends.local, ccs_port_flows(in->port), in->request.period_us);
+	return in->port->capacity > 0;
 }
 
 static uint64_t clamp_period_ns(uint32_t requested_us)
@@ -159,14 +152,15 @@ void ccs_subscribers_update(struct ccs_agent *a, struct ccs_peer *p, const struc
 	s->segment = m->segment < SEGMENT_MOST ? m->segment : SEGMENT_MOST;
 	s->rtt_us = m->rtt_us ? m->rtt_us : m->period_us;
 	ccs_peer_update_clock(p, m->clock_ns, ccs_agent_now(a));
-	subscribe_ingress(a, p, ends->arrived);
+	set_ingress(a, p, false, s->requested & CCS_PEER_RECORDS
+				 ? ccs_ports_find_ingress(a, ends->arrived) : NULL, s->flows);
 	for (unsigned i = 0; i < a->nports; i++) {
 		struct ccs_port *port = &a->port[i];
 		const bool wanted = s->requested & CCS_PEER_PORTS && s->flows &&
 				    ccs_port_publishes_to(port, &ends->remote);
 
 		if (!wanted || port->ifindex || ccs_port_open_egress(a, port) == 0)
-			set_subscribed(port, p, wanted);
+			set_subscribed(port, p, false, wanted);
 	}
 	if (p->ingress && more && s->requested & CCS_PEER_ADVICE)
 		ccs_port_joined(a, p->ingress, more);

@@ -81,9 +81,9 @@ int ccs_port_open_egress(struct ccs_agent *a, struct ccs_port *port);
 /* The port cannot be read any more. Its subscribers are removed. */
 void ccs_port_lose(struct ccs_agent *a, struct ccs_port *port, int error);
 
-/* Read the capacity again if it may have changed while the port was not measured. */
-void ccs_port_refresh_capacity(const struct ccs_agent *a, struct ccs_port *port);
-void ccs_port_check_capacity(struct ccs_agent *a, const struct ccs_port *port);
+/* Warn if the capacity is unknown. refresh: first read it again, if it may have changed while the
+ * port was not measured. */
+void ccs_port_check_capacity(struct ccs_agent *a, struct ccs_port *port, bool refresh);
 bool ccs_ports_can_measure(struct ccs_agent *a, uint32_t ifindex);
 
 bool ccs_port_publishes_to(const struct ccs_port *port, const struct ccs_address *receiver);
