@@ -165,13 +165,13 @@ check_clang() {
   make -s -j"$jobs" CFLAGS=-fsyntax-only $list
 }
 
-# Sanitizers' code compiles in half of the time so.
-sanitized=(--enable-werror 'CFLAGS=-g1 -O1')
+# Sanitizers' code compiles in half of the time so. Other builds have the warnings.
+readonly sanitized='CFLAGS=-g1 -O1'
 
 check_sanitized() {
   local list
   list="$(test_programs) tests/diff/test_diff tests/diff/test_stages"
-  configured "$builds/asan" "${sanitized[@]}" --enable-sanitizer=address,undefined
+  configured "$builds/asan" "$sanitized" --enable-sanitizer=address,undefined
   # shellcheck disable=SC2086 # words are wanted
   run_programs asan '' $list
 }
@@ -184,7 +184,7 @@ check_threads() {
   cd "$top"
   list=$({ printf '%s\n' tests/{verbs,fake}/test_*.c; grep -lE 'pthread_|ccs_thread' tests/unit/test_*.c; } |
     sed 's/\.c$//')
-  configured "$builds/tsan" "${sanitized[@]}" --enable-sanitizer=thread
+  configured "$builds/tsan" "$sanitized" --enable-sanitizer=thread
   export TSAN_OPTIONS=atexit_sleep_ms=0
   # shellcheck disable=SC2086 # words are wanted
   run_programs tsan 'setarch -R' $list

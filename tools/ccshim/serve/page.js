@@ -135,12 +135,6 @@ function draw() {
 
 function choose(key) {
 	state.chosen = state.chosen === key ? null : key;
-	const flow = visibleFlows().find((f) => f.key === state.chosen);
-
-	if (flow && kindOf() === "live") {
-		$("set").elements.pid.value = flow.pid === "several" ? "" : flow.pid;
-		$("set").elements.qp.value = flow.qps > 1 ? "" : flow.qp;
-	}
 	draw();
 }
 
