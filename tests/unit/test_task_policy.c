@@ -263,7 +263,7 @@ static void random_arguments_are_refused_or_valid(void **state)
 
 	seed_start("arguments");
 	for (unsigned i = 0; i < ROUNDS; i++) {
-		char argument[48], spec[40], err[1024], *argv[] = { argument };
+		char argument[40], spec[40], err[1024], *argv[] = { argument };
 		struct task_policy p;
 
 		seed_garbage(argument, sizeof(argument), letters, sizeof(letters) - 1);
