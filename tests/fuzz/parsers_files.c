@@ -159,7 +159,7 @@ static void plot_file(plot_reader *read, const uint8_t *bytes, size_t len)
 		return;
 	p.cdf = bytes[0] % (PLOT_WHATS + 1) - 1;
 	p.most = 1 + bytes[0] / 16;
-	p.has_qp = bytes[0] & 8;
+	p.qp = bytes[0] & 8 ? 0 : PLOT_ANY_QP;
 	file = fuzz_file(bytes + 1, len - 1);
 	if (read(&p, 0, file) == 0 && plot_choose(&p)) {
 		p.values = true;
