@@ -80,7 +80,7 @@ static const struct row rows[] = {
 	{ "rcp 1 Gb/s, 11 of 12 limited, switch's",
 	  { USUAL(1e9, SIM_INT), .limited.flows = 11, .limited.rate = 10e6 },
 	  { { UTIL, 95, ALL }, { Q_P99, 0, 26 * 4.1 } } },
-	/* The first segments fill the queue, which drops announcements as well. */
+	/* 31 segments of the length that the NICs' rate gives exceed the queue. */
 	{ "rcp 10 Gb/s, x10, N=31, a queue of 1 MB, switch's",
 	  { PLACE(10e9, 10, 31, 20, 65536, SIM_INT), .net.layer.segment = 0, .message = 65536, .net.limit = 1000000, .net.rto_us = 8e3,
 	    .start_spread_us = 400, .warm_us = 300e3, .end_us = 600e3 },

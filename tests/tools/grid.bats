@@ -50,6 +50,11 @@ grid=$top_builddir/bench/grid/grid
 	jq -e '.rows[0] | .none.utilisation < .65 and .utilisation > .95 * .none.utilisation' <<< "$output"
 }
 
+@test "senders whose announcements are dropped announce themselves again" {
+	run2 "$grid" --only '^incast 12 1g queue 1m send 256k$' --cc rcp --json -
+	jq -e '.rows[0] | .drops > 0 and .utilisation > .95 and .jain > .98' <<< "$output"
+}
+
 @test "JSON has each row with each algorithm, one seed gives one result" {
 	"$grid" --only '^incast 2 1g' --cc swift --cc fixed:rate=100m --jobs 2 --json two 2> /dev/null
 	"$grid" --only '^incast 2 1g' --cc swift --cc fixed:rate=100m --jobs 1 --json one 2> /dev/null
