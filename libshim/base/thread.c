@@ -44,8 +44,8 @@ static int add_thread_locals(struct dl_phdr_info *object, size_t size, void *sta
 	return 0;
 }
 
-/* A sandbox may forbid the calls that set policy and CPUs (@resources of systemd), and SCHED_IDLE may
- * not be left: they are made only if they are needed. */
+/* Policy and CPUs are set only where they must change: a sandbox may forbid these calls (systemd's
+ * @resources), and a thread may lack the privilege to leave SCHED_IDLE. */
 static int create(pthread_t *thread, void *(*function)(void *), void *arg)
 {
 	static const struct sched_param none = { 0 };

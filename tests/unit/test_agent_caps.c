@@ -313,7 +313,7 @@ static void flows_that_may_not_slow_each_other_have_two_pages(void **state)
 	tenants_end(&b);
 }
 
-/* Ports beyond those of the page share its last entry, so the cap holds for their sum. */
+/* If there are more ports than entries in a page, the last ports share one entry, and so one cap. */
 static void a_cap_is_of_each_device_and_port(void **state)
 {
 	struct ccs_ipc_add m;

@@ -23,7 +23,7 @@ enum { STEP_NS = 20000000 };
 static pthread_key_t key;
 static atomic_bool first_ends, watching;
 
-/* A thread that has ended has no memory, so no program. */
+/* A thread that has ended has no memory, and its process no executable. */
 static bool has_first_ended(void)
 {
 	char c;

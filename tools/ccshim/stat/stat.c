@@ -234,7 +234,7 @@ static int parse_deltas(const char *cmd, void *member, const struct option_row *
 	*deltas = strcmp(optarg, "deltas") == 0;
 	if (*deltas || strcmp(optarg, "totals") == 0)
 		return 0;
-	tool_error(cmd, "--display: '%s' is neither totals nor deltas", optarg);
+	tool_error(cmd, "--display: there is no '%s'; give totals or deltas", optarg);
 	return EXIT_USAGE;
 }
 
