@@ -71,6 +71,7 @@ struct copa {
 	double decided_us;           /* last decision, whose effect only later segments show */
 	double resumed_us;           /* end of the last pause */
 	double lost_us;              /* last loss; 0: no loss within FORGET_US */
+	double delivered;            /* bytes acknowledged since */
 	double bound;                /* upper limit of the rate, bit/s of payload; 0: no advice */
 	double spread;               /* factor of the bound */
 	double load;                 /* load of the nearest measured port, between two records */
@@ -397,7 +398,7 @@ static void step(struct ccs_cc *cc, struct copa *c, const struct ccs_cc_ack *ack
 
 	if (target >= c->cwnd)
 		by = ccs_max(by, ccs_min(c->velocity * by, c->cwnd));
-	by *= n / c->cwnd;
+	by *= ccs_min(n / c->cwnd, 1);
 	set_cwnd(cc, c, c->cwnd > target ? c->cwnd - by : c->cwnd + by);
 }
 
@@ -461,6 +462,7 @@ static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 	if (!(ack->rtt_us > 0 && rtt < INFINITY))
 		return;
 	set_spread(cc, c, ack->rtt_us);
+	c->delivered += ack->bytes;
 	if (ack->now_us - ack->rtt_us < c->lost_us) /* contains a retransmission */
 		return;
 	measure(cc, c, ack);
@@ -482,18 +484,27 @@ static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
  * The device retransmits after a NAK, so only timeouts are reported as losses, and flows with more
  * data in flight have fewer of them. If each loss reduced a flow's share of the queue, these flows
  * would take it. So all flows that lost packets have equal shares, and one segment remains.
+ *
+ * If every segment since the last loss had a timeout, the queue may be longer than the timeout, and the
+ * devices repeat segments that only wait. Then the flow sends half of the data that arrived since.
  */
 static void on_loss(struct ccs_cc *cc, double now_us)
 {
 	struct copa *c = state(cc);
+	const bool repeated = c->lost_us > 0 && c->acked_us <= c->lost_us;
+	const double rate = c->delivered / ccs_max(now_us - c->lost_us, 1); /* bytes per us */
+	double cwnd = ccs_min(c->cwnd, ccs_max(c->cwnd / 2, 1));
 
+	if (repeated)
+		cwnd = ccs_min(c->cwnd, rate * pacing_rtt_us(cc, c) / cc->path.segment) / 2;
 	c->lost_us = now_us;
+	c->delivered = 0;
 	if (now_us < c->decided_us + c->srtt_us)
 		return;
 	c->decided_us = now_us;
 	c->startup = false;
 	c->velocity = ccs_min(c->velocity, 1);
-	set_cwnd(cc, c, ccs_min(c->cwnd, ccs_max(c->cwnd / 2, 1)));
+	set_cwnd(cc, c, cwnd);
 }
 
 static void set_rate(struct ccs_cc *cc, double rate)

@@ -83,6 +83,12 @@ static const struct row rows[] = {
 	{ "copa, 32 KB of queue, 4 into 1 Gb/s, N=5", { SHORT_QUEUE(5, 1e9, 4e9, 32768) },
 	  { { UTIL, 92, ALL }, { JAIN, 0.9, 1 } } },
 
+	/* A segment or two of each flow wait longer than the timeout, and the devices repeat them: .08
+	 * before flows reduced their rates below a segment per RTT, .74 now. */
+	{ "copa, 10 Gb/s into 1 Gb/s, N=100, timeouts of 4 ms",
+	  { TENTH(100, 4e6), .message = 65536, .net.limit = 20000000, .net.rto_us = 4e3 },
+	  { { UTIL, 65, ALL }, { JAIN, 0.75, 1 } } },
+
 	/* a jitter of 20 us costs nothing at 1 Gb/s, and a lone flow a fifth at 10 Gb/s */
 	{ "copa, jitter of 20 us, 1 Gb/s, N=2", { GIGABIT(2, 600e3), .net.host.noise = { .exp_us = 20 } },
 	  { { UTIL, 95, ALL }, { JAIN, 0.95, 1 } } },

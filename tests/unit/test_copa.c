@@ -340,7 +340,26 @@ static void the_share_of_the_queue_does_not_depend_on_the_number_of_losses(void 
 	assert_float_equal(rate[2], rate[1], 0.05 * rate[1]);
 }
 
-/* Rate and window are finite and within their bounds for any RTTs. */
+/* A queue that is longer than the timeout would stay, because devices repeat what waits in it. */
+static void without_an_rtt_between_losses_the_rate_is_half_of_what_arrives(void **state)
+{
+	struct ccs_cc cc;
+	double now;
+
+	start(&cc, "copa:drain=0", &test_path);
+	ack(&cc, 1, BASE, SEGMENT);
+	now = stream(&cc, 1, 50e3, BASE + 100);
+	for (unsigned ms = 10; ms <= 640; ms *= 2) {
+		cc.ops->on_loss(&cc, now);
+		if (ms > 10)
+			assert_float_equal(cc.out.rate, 0.5 * 8e6 * SEGMENT / (1e3 * ms / 2), 1);
+		ack(&cc, now, 70e3, SEGMENT);
+		now += 1e3 * ms;
+	}
+	stream(&cc, now, now + 1e6, BASE + 100);
+	assert_true(observed(&cc, "cwnd_segments").value >= 1);
+}
+
 /* It takes as long as a timeout. A pause of this length would leave the path to other flows. */
 static void the_rtt_of_a_retransmission_does_not_lengthen_a_drain(void **state)
 {
@@ -360,6 +379,7 @@ static void the_rtt_of_a_retransmission_does_not_lengthen_a_drain(void **state)
 	assert_float_equal(cc.out.timer_us - now, BASE + 100, 5);
 }
 
+/* Rate and window are finite and within their bounds for any RTTs. */
 static void rate_and_window_stay_within_bounds(void **state)
 {
 	seed_start("bounds");
@@ -445,6 +465,7 @@ int main(void)
 		cmocka_unit_test(acks_that_arrive_closer_than_data_leave_were_held_back),
 		cmocka_unit_test(queueing_depends_on_the_share_of_the_window_that_arrives_at_once),
 		cmocka_unit_test(the_share_of_the_queue_does_not_depend_on_the_number_of_losses),
+		cmocka_unit_test(without_an_rtt_between_losses_the_rate_is_half_of_what_arrives),
 		cmocka_unit_test(the_rtt_of_a_retransmission_does_not_lengthen_a_drain),
 		cmocka_unit_test(rate_and_window_stay_within_bounds),
 		cmocka_unit_test(the_window_leaves_within_the_longest_rtt),
