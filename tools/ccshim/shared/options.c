@@ -11,8 +11,8 @@
 
 enum { ROWS_MAX = 40, FIRST = 256 };
 
-/* The table as getopt_long() has it: a row is FIRST and its index, or its letter. */
-static void list_options(const struct option_row *table, struct option *longs, char *letters)
+/* The table as getopt_long() has it: a row is FIRST and its index, or its letter. Returns its end. */
+static const struct option_row *list_options(const struct option_row *table, struct option *longs, char *letters)
 {
 	unsigned n = 0;
 
@@ -26,6 +26,7 @@ static void list_options(const struct option_row *table, struct option *longs, c
 	}
 	longs[n] = (struct option){ "help", no_argument, NULL, 'h' };
 	strcpy(letters, "h");
+	return &table[n];
 }
 
 static const struct option_row *find_row(const struct option_row *table, int option)
@@ -90,14 +91,15 @@ int tool_options(const char *cmd, int (*help)(void), const struct option_row *ta
 		 char **argv)
 {
 	struct option longs[ROWS_MAX + 2] = { 0 };
-	char letters[2 * ROWS_MAX + 2];
+	char letters[2 * ROWS_MAX + 3] = "+"; /* "+": options end before the first other argument */
+	const struct option_row *end = list_options(table, longs, letters + 1);
+	const char *accepted = end->kind == OPTION_COMMAND ? letters : letters + 1;
 	static char prefix[32];
 	int status = 0, option;
 
-	list_options(table, longs, letters);
 	snprintf(prefix, sizeof(prefix), "ccshim %s", cmd);
 	argv[0] = prefix; /* of getopt's messages */
-	while (!status && (option = next_option(argc, argv, letters, longs, NULL)) != -1) {
+	while (!status && (option = next_option(argc, argv, accepted, longs, NULL)) != -1) {
 		const struct option_row *row;
 
 		if (option == 'h')
