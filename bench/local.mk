@@ -178,7 +178,7 @@ bench_micro_nullrdma_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
 bench_micro_nullrdma_la_DEPENDENCIES = bench/micro/nullrdma.map
 EXTRA_DIST += bench/micro/nullrdma.map
 
-EXTRA_DIST += bench/scripts/headlines bench/scripts/headlines.jq docs/measured/results.md docs/notebook/tried.md docs/measured/uncongested.md bench/scripts/matrix bench/scripts/timestamps bench/scripts/uncongested docs/guide/hardware.md tests/lab/ccbench.bats
+EXTRA_DIST += bench/scripts/headlines bench/scripts/headlines.jq docs/measured/results.md docs/notebook/tried.md docs/measured/uncongested.md bench/scripts/timestamps bench/scripts/uncongested docs/guide/hardware.md tests/lab/ccbench.bats
 
 # Cost of telemetry for an agent.
 EXTRA_DIST += bench/scripts/build.bash bench/scripts/echo-cost bench/scripts/readme bench/scripts/tenants docs/measured/tenants.md
