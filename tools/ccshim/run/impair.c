@@ -48,16 +48,12 @@ static int add_item(struct impair *o, const char *name, const char *separator, c
 	const bool is_for_all = strcmp(name, "peer") == 0 || strcmp(name, "qp") == 0 || strcmp(name, "seed") == 0;
 	char *const text = is_for_all ? o->scope : o->others;
 
-	if (!*value || strchr(value, ',') || (is_for_all && strstr(text, name))) {
-		tool_error("impair", "--%s '%s': it is empty, a list, or was given before; see option "
-			   "impair of ccshim.conf(5)", *name ? name : "fail", value);
-		return EXIT_USAGE;
-	}
-	if (strlen(text) + strlen(name) + strlen(value) + 2 >= sizeof(o->others)) {
-		tool_error("impair", "--%s '%.32s': the items are longer than 255 bytes in total",
-			   *name ? name : "fail", value);
-		return EXIT_USAGE;
-	}
+	if (!*value || strchr(value, ',') || (is_for_all && strstr(text, name)))
+		return tool_refuse("impair", "--%s '%s': it is empty, a list, or was given before; see option "
+				   "impair of ccshim.conf(5)", *name ? name : "fail", value);
+	if (strlen(text) + strlen(name) + strlen(value) + 2 >= sizeof(o->others))
+		return tool_refuse("impair", "--%s '%.32s': the items are longer than 255 bytes in total",
+				   *name ? name : "fail", value);
 	ccs_append(text, sizeof(o->others), "%s%s%s%s", *text ? "," : "", name, separator, value);
 	return 0;
 }
@@ -104,20 +100,14 @@ int cmd_impair(int argc, char **argv)
 	status = tool_options("impair", print_help, options, &o, argc, argv);
 	if (status >= 0)
 		return status;
-	if (run_options_value(run, "impair")) {
-		tool_error("impair", "-o impair=%s: this command sets the option impair: give its items as "
-			   "--delay, --retry and so on, or use ccshim run -o", run_options_value(run, "impair"));
-		return EXIT_USAGE;
-	}
-	if (!*o.others && !run_options_value(run, "max_rate")) {
-		tool_error("impair", "no condition and no failure is given, such as --delay 80us");
-		return tool_usage_error("impair");
-	}
+	if (run_options_value(run, "impair"))
+		return tool_refuse("impair", "-o impair=%s: this command sets the option impair: give its items as "
+				   "--delay, --retry and so on, or use ccshim run -o", run_options_value(run, "impair"));
+	if (!*o.others && !run_options_value(run, "max_rate"))
+		return tool_refuse_usage("impair", "no condition and no failure is given, such as --delay 80us");
 	snprintf(value, sizeof(value), "%s%s%s", o.scope, *o.scope && *o.others ? "," : "", o.others);
-	if (ccs_impair_check(value, err, sizeof(err))) {
-		tool_error("impair", "%s", err);
-		return EXIT_USAGE;
-	}
+	if (ccs_impair_check(value, err, sizeof(err)))
+		return tool_refuse("impair", "%s", err);
 	if (run_options_set(run, "impair", "impair", value) ||
 	    (!run_options_value(run, "cc") && run_options_set(run, "impair", "cc", "none")))
 		return EXIT_USAGE;

@@ -159,10 +159,8 @@ int run_command(struct run *run, char **argv)
 {
 	const char *program = "ccshim";
 
-	if (!*argv && !run->dry) {
-		tool_error("run", "a command is missing");
-		return tool_usage_error("run");
-	}
+	if (!*argv && !run->dry)
+		return tool_refuse_usage("run", "a command is missing");
 	if (run_options_export(&run->options, "run"))
 		return EXIT_ERROR;
 	if (*argv && command_follow(&run->command, argv))

@@ -31,10 +31,8 @@ int run_options_set(struct run_options *o, const char *cmd, const char *name, co
 
 	if (strcmp(name, "cc") == 0)
 		value = with_absolute_path(o, value);
-	if (ccs_options_set(&o->scratch, name, value, err, sizeof(err))) {
-		tool_error(cmd, "%s", err);
-		return EXIT_USAGE;
-	}
+	if (ccs_options_set(&o->scratch, name, value, err, sizeof(err)))
+		return tool_refuse(cmd, "%s", err);
 	o->value[ccs_opt_find(name) - ccs_opt_table] = value;
 	return 0;
 }
@@ -43,10 +41,8 @@ static int set_pair(struct run_options *o, const char *cmd, char *pair)
 {
 	char *eq = strchr(pair, '=');
 
-	if (!eq) {
-		tool_error(cmd, "-o %s: expected NAME=VALUE", pair);
-		return EXIT_USAGE;
-	}
+	if (!eq)
+		return tool_refuse(cmd, "-o %s: expected NAME=VALUE", pair);
 	*eq = '\0';
 	return run_options_set(o, cmd, pair, eq + 1);
 }
@@ -56,8 +52,7 @@ static int set_config(struct run_options *o, const char *cmd, const char *file)
 {
 	if (realpath(file, o->config))
 		return 0;
-	tool_error(cmd, "-c %s: %m", file);
-	return EXIT_USAGE;
+	return tool_refuse(cmd, "-c %s: %m", file);
 }
 
 /* The path is made absolute for the same reason; the directory has no escapes. */
