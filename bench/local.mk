@@ -4,8 +4,10 @@ noinst_LTLIBRARIES += bench/libbench.la
 bench_libbench_la_SOURCES = \
 	bench/common/collectives.c \
 	bench/common/collectives.h \
-	bench/common/writable.c \
-	bench/common/writable.h \
+	bench/common/error.c \
+	bench/common/error.h \
+	bench/common/output.c \
+	bench/common/output.h \
 	bench/ccbench/scenario/inforce.c \
 	bench/ccbench/scenario/inforce.h \
 	bench/common/interrupt.c \
@@ -176,7 +178,7 @@ bench_micro_nullrdma_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
 bench_micro_nullrdma_la_DEPENDENCIES = bench/micro/nullrdma.map
 EXTRA_DIST += bench/micro/nullrdma.map
 
-EXTRA_DIST += bench/scripts/headlines bench/scripts/headlines.jq docs/measured/results.md docs/notebook/tried.md docs/measured/uncongested.md bench/scripts/matrix bench/scripts/timestamps bench/scripts/uncongested docs/guide/hardware.md tests/lab/ccbench.bats
+EXTRA_DIST += bench/scripts/headlines bench/scripts/headlines.jq docs/measured/results.md docs/notebook/tried.md docs/measured/uncongested.md bench/scripts/timestamps bench/scripts/uncongested docs/guide/hardware.md tests/lab/ccbench.bats
 
 # Cost of telemetry for an agent.
 EXTRA_DIST += bench/scripts/build.bash bench/scripts/echo-cost bench/scripts/readme bench/scripts/tenants docs/measured/tenants.md
@@ -201,12 +203,8 @@ bench_libfabric_sim_la_SOURCES = \
 	bench/ccfabric/run.h \
 	bench/ccfabric/published.c \
 	bench/ccfabric/published.h \
-	bench/ccfabric/shared/error.c \
-	bench/ccfabric/shared/error.h \
 	bench/ccfabric/shared/options.c \
 	bench/ccfabric/shared/options.h \
-	bench/ccfabric/shared/output.c \
-	bench/ccfabric/shared/output.h \
 	bench/ccfabric/shared/usage.c \
 	bench/ccfabric/summary.c \
 	bench/ccfabric/summary.h \

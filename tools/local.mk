@@ -75,6 +75,7 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/replay/replay_csv.c \
 	tools/ccshim/replay/replay_table.c \
 	tools/ccshim/run/run.c \
+	tools/ccshim/run/run.h \
 	tools/ccshim/run/impair.c \
 	tools/ccshim/run/run_adapt.c \
 	tools/ccshim/run/run_adapt.h \

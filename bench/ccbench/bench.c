@@ -11,11 +11,11 @@
 #include "bench.h"
 #include "tools/common/human.h"
 #include "bench/common/interrupt.h"
+#include "bench/common/output.h"
 #include "bench/common/progress.h"
 #include "bench/ccbench/result/report.h"
 #include "tools/common/slurp.h"
 #include "bench/ccbench/place/preload.h"
-#include "bench/common/writable.h"
 
 enum { FAILED = 1, USAGE = 2 }; /* exit statuses */
 
@@ -144,7 +144,7 @@ static int check_results(const struct bench *b)
 		return report_error(USAGE, b->o->out, strerror(errno));
 	if (!json)
 		return 0;
-	error = file_obstacle(result_path(b->o, json, file, sizeof(file)));
+	error = output_obstacle(result_path(b->o, json, file, sizeof(file)));
 	return error ? report_error(USAGE, file, strerror(error)) : 0;
 }
 

@@ -7,10 +7,11 @@
 #include <string.h>
 
 #include "bench/common/interrupt.h"
+#include "bench/common/output.h"
 #include "bench/ccbench/bench.h"
 #include "bench/ccbench/matrix/matrix.h"
 
-enum { FAILED = 1, USAGE = 2, WORDS_MAX = 256 };
+enum { USAGE = 2, WORDS_MAX = 256 };
 
 struct options {
 	const char *only, *out_json;
@@ -206,18 +207,18 @@ static int run_all(struct matrix *m, const struct options *o)
 }
 
 /* A name without a slash is in the lab's directory of results, as for scenarios. */
-static int write_verdicts(const struct matrix *m, const char *name)
+static void write_verdicts(const struct matrix *m, const char *name)
 {
 	const char *lab = getenv("LAB_OUT");
 	char file[PATH_MAX];
 
 	if (!name)
-		return 0;
+		return;
 	if (lab && !strchr(name, '/'))
 		snprintf(file, sizeof(file), "%s/%s", lab, name);
 	else
 		snprintf(file, sizeof(file), "%s", name);
-	return matrix_write(m, file) ? 0 : FAILED;
+	output_write(file, matrix_write, m);
 }
 
 int matrix_main(int argc, char **argv)
@@ -239,5 +240,6 @@ int matrix_main(int argc, char **argv)
 	if (status)
 		return status;
 	matrix_print_totals(&m);
-	return write_verdicts(&m, o.out_json);
+	write_verdicts(&m, o.out_json);
+	return 0;
 }

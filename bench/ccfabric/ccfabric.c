@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "base/suggest.h"
-#include "bench/ccfabric/shared/error.h"
+#include "bench/common/error.h"
 #include "bench/common/progress.h"
 #include "bench/ccfabric/models/matrix.h"
 #include "bench/ccfabric/shared/options.h"
-#include "bench/ccfabric/shared/output.h"
+#include "bench/common/output.h"
 #include "run.h"
 #include "scenario.h"
 #include "summary.h"

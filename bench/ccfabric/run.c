@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "bench/ccfabric/shared/error.h"
+#include "bench/common/error.h"
 #include "bench/common/clock.h"
 #include "bench/sim/fabric/baselines.h"
 #include "traffic.h"

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "bench/ccfabric/shared/error.h"
-#include "bench/ccfabric/shared/output.h"
+#include "bench/common/error.h"
+#include "bench/common/output.h"
 #include "bench/sim/core/memory.h"
 #include "presets.h"
 #include "summary.h"

@@ -4,11 +4,12 @@
 
 #include <errno.h>
 #include <regex.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/common/error.h"
+#include "bench/common/output.h"
 #include "bench/common/jobs.h"
 #include "tools/common/next_option.h"
 
@@ -94,20 +95,6 @@ struct options {
 	bool sample, list;
 };
 
-static void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
-
-static void die(const char *format, ...)
-{
-	va_list args;
-
-	fputs("grid: ", stderr);
-	va_start(args, format);
-	vfprintf(stderr, format, args);
-	va_end(args);
-	fputs("; see grid --help\n", stderr);
-	exit(2);
-}
-
 static uint64_t number(const char *option, const char *text, uint64_t least, uint64_t most)
 {
 	char *end;
@@ -142,7 +129,7 @@ static void parse_option(struct options *o, int option)
 	case 'b': o->bounds = optarg; break;
 	case 'S': o->sample = true; break;
 	case 'l': o->list = true; break;
-	case 'h': fputs(usage, stdout); exit(0);
+	case 'h': output_help(usage);
 	default: exit(2); /* getopt has said why */
 	}
 }
@@ -166,6 +153,7 @@ static void parse(struct options *o, int argc, char **argv)
 		die("%s: no such argument", argv[optind]);
 	if (o->as && !grid_aims(NULL, o->as))
 		die("--as %s: agents, rtt or named is wanted", o->as);
+	output_check(o->json);
 }
 
 /* -- what is run ------------------------------------------------------------------------ */
@@ -231,17 +219,6 @@ static void print_rows(const struct grid *g)
 		puts(g->scenario[i]->name);
 }
 
-static void write_json(const struct grid *g, const char *path)
-{
-	FILE *f = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
-	bool written = f && grid_json(g, f);
-
-	if (f && f != stdout)
-		written = !fclose(f) && written;
-	if (!written)
-		die("%s: %s", path, strerror(errno));
-}
-
 int main(int argc, char **argv)
 {
 	static const struct scenario *scenario[1024];
@@ -262,8 +239,8 @@ int main(int argc, char **argv)
 	make_outcomes(&g, &o);
 	if (!o.json || strcmp(o.json, "-") != 0)
 		grid_print(&g, o.worst);
-	if (o.json)
-		write_json(&g, o.json);
+	output_flush();
+	output_write(o.json, grid_json, &g);
 	exceeded = o.bounds ? grid_bounds(&g, o.bounds) : 0;
 	return exceeded < 0 ? 2 : exceeded > 0;
 }

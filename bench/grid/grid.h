@@ -116,7 +116,7 @@ struct grid {
 bool grid_run(const struct grid *g, struct outcome *out, unsigned processes);
 
 void grid_print(const struct grid *g, unsigned worst);
-bool grid_json(const struct grid *g, FILE *f);
+bool grid_json(const void *grid, FILE *f);
 
 /* Rows by which each contender misses each; [MISSES]: any of its aims. */
 void grid_count(const struct grid *g, unsigned contender, unsigned count[MISSES + 1]);

@@ -197,8 +197,9 @@ static void write_row(struct ccs_json *j, const struct grid *g, unsigned scenari
 	ccs_json_end(j);
 }
 
-bool grid_json(const struct grid *g, FILE *f)
+bool grid_json(const void *grid, FILE *f)
 {
+	const struct grid *g = grid;
 	struct ccs_json j;
 
 	ccs_json_start(&j, f);

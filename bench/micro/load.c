@@ -6,11 +6,11 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "bench/common/clock.h"
+#include "bench/common/error.h"
 #include "counter.h"
 
 enum { LIST_MAX = 32, DEPTH = 64, RING = 256 };
@@ -27,12 +27,6 @@ struct worker {
 	struct ibv_sge sge[2];
 	struct ibv_send_wr wr[LIST_MAX];
 } __attribute__((aligned(64)));
-
-static _Noreturn void fail(const char *what)
-{
-	fprintf(stderr, "overhead: %s\n", what);
-	exit(1);
-}
 
 static void poll_empty(struct worker *w)
 {

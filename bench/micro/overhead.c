@@ -15,6 +15,8 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "load.h"
+#include "bench/common/error.h"
+#include "bench/common/output.h"
 #include "bench/common/progress.h"
 #include "bench/ccbench/place/preload.h"
 #include "tools/common/next_option.h"
@@ -90,12 +92,6 @@ static int64_t run_ns;                  /* duration of a run */
 static bool valgrind;
 static char directory[PATH_MAX];        /* of this program */
 static char shim[PATH_MAX + 64];
-
-static _Noreturn void fail(const char *what)
-{
-	fprintf(stderr, "overhead: %s\n", what);
-	exit(1);
-}
 
 /* The units in which a WR counts. */
 static unsigned parts(unsigned c)
@@ -373,12 +369,6 @@ static bool print_json(void)
 	return ccs_json_finish(&j);
 }
 
-static _Noreturn void refuse(const char *what, const char *text)
-{
-	fprintf(stderr, "overhead: %s: '%s'\n%s", what, text, usage);
-	exit(2);
-}
-
 static void choose_modes(const char *list)
 {
 	const char *end;
@@ -393,7 +383,7 @@ static void choose_modes(const char *list)
 			    !strncmp(names[i], list, (size_t)(end - list)))
 				break;
 		if (i == SETTINGS)
-			refuse("not a mode", list);
+			die("--modes: '%s' is not a mode", list);
 		wanted[i] = true;
 		if (!*end)
 			return;
@@ -406,7 +396,7 @@ static int64_t duration(const char *text)
 	double us;
 
 	if (ccs_parse_unit(text, CCS_UNIT_TIME, &us) || !(us > 0 && us * (unit ? 1 : 1e6) <= 60e6))
-		refuse("-D is no time up to a minute", text);
+		die("-D: '%s' is no time up to a minute", text);
 	return (int64_t)(1e3 * us * (unit ? 1 : 1e6));
 }
 
@@ -446,12 +436,12 @@ int main(int argc, char **argv)
 		case 'c': valgrind = true; break;
 		case 'm': choose_modes(optarg); break;
 		case 'D': ns = duration(optarg); break;
-		case 'h': fputs(usage, stdout); return 0;
+		case 'h': output_help(usage);
 		default: fputs(usage, stderr); return 2;
 		}
 	}
 	if (optind < argc)
-		refuse("no such argument", argv[optind]);
+		die("'%s' is no option", argv[optind]);
 	run_ns = ns ? ns : rounds == 1 ? 1000000 : 200000000;
 	find_files();
 	measure_all();

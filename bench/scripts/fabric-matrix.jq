@@ -26,13 +26,10 @@ def cell: if .run | not then "–" elif .pass then "yes" else "**" + goals + "**
 def names: [.[0].models[].name];
 def of($name): .models[] | select(.name == $name);
 
-def passed: (["", "pass", "not run", "p99 at most 40 us", "lossless packets lost", "deadlocks"] | head),
+def passed: (["", "pass", "p99 at most 40 us"] | head),
   (.[] | [.run, "\([.models[] | select(.pass)] | length) of \(.models | length)",
-    ([.models[] | select(.run | not)] | length | tostring),
     (([.models[] | select(.run)] | length) as $n | [.models[] | select(.run and .p99_us <= 40)] | length |
-     "\(.) of \($n)" + if . < 0.9 * $n then ", less than 90 %" else "" end),
-    ([.models[].lossless_lost // 0] | add | tostring),
-    ([.models[] | select(.deadlock)] | length | tostring)] | row);
+     "\(.) of \($n)")] | row);
 
 # Models with the same verdicts share a row.
 def verdicts: . as $all | (["model"] + map(.run) | head),
@@ -40,11 +37,6 @@ def verdicts: . as $all | (["model"] + map(.run) | head),
     reduce .[] as $new ([]; (map(.cells) | index([$new.cells])) as $i |
       if $i == null then . + [$new] else .[$i].name += ", " + $new.name end) |
     .[] | [.name] + .cells | row);
-
-def worst: (["", "model", "", "of the goal"] | head),
-  (.[] | .run as $run | select($run != "auto") | [.models[] | select(.run and (.pass | not))] |
-    sort_by(-farthest.ratio)[:1][] | farthest as $f |
-    [$run, .name, $f.text, ($f.ratio | digits) + "×"] | row);
 
 def missed: [.[] | select(.run == "auto") | .models[] | select(.run and (.pass | not))] |
   if . == [] then "auto meets the goals in all models that were run." else
@@ -97,7 +89,6 @@ def picture: . as $all | names as $names | ($names | length) as $n |
 
 if $table == "passed" then passed
 elif $table == "verdicts" then verdicts
-elif $table == "worst" then worst
 elif $table == "missed" then missed
 elif $table == "slow" then slow
 elif $table == "not_run" then not_run

@@ -54,12 +54,6 @@ def converge:
   (.runs[] | [.cc, "\(.convergence.reached) of \(.convergence.events)", (.convergence.worst_us | us),
     (.utilisation | percent), (.queue_bytes.p99 | kb), (.drops_after_warmup | digits)] | row);
 
-def law:
-  (["N", "outstanding each", "N·outstanding·8/C", "victim p50", "seen / computed"] | head),
-  (map(.runs[0]) | sort_by(.senders, .depth)[] | [(.senders | tostring), (.sanity.outstanding_bytes | kb),
-    (.sanity.predicted_rtt_us | us), (.sanity.victim_p50_us | us),
-    ratio(.sanity.victim_p50_us; .sanity.predicted_rtt_us)] | row);
-
 def overhead:
   (["threads", "QPs", "list", "bare ns", "added ns", "aim", "instructions", "aim"] | head),
   (.rows[] | select(.mode == "enforce") |
@@ -86,5 +80,5 @@ def memory:
 if $table == "incast" then incast elif $table == "classes" then classes
 elif $table == "slowdown" then slowdown(null)
 elif $table == "slowdown of all" then slowdown("all") elif $table == "converge" then converge
-elif $table == "law" then law elif $table == "overhead" then overhead elif $table == "memory" then memory
+elif $table == "overhead" then overhead elif $table == "memory" then memory
 else error("no table \($table)") end

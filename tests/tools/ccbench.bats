@@ -282,8 +282,6 @@ tabled() {
 	tabled converge none
 	bench alltoall -n 20 --sizes hadoop --load 50% --rate 1g
 	tabled slowdown '<= 1 KB'
-	echo "[$(cat "$out")]" > "$out.all"
-	out=$out.all tabled law 3
 }
 
 @test "completion knows scenarios, options and their values" {

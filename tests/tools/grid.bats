@@ -15,6 +15,12 @@ grid=$top_builddir/bench/grid/grid
 	said 'agents, rtt or named'
 }
 
+@test "a file that cannot be written is named before the runs" {
+	run2 "$grid" --json no/such/file
+	[ "$status" -eq 1 ] && [ -z "$output" ]
+	said 'no/such/file: No such file'
+}
+
 @test "help is 80 columns wide and names every option" {
 	run2 "$grid" --help
 	[ "$status" -eq 0 ] && [ -z "$errors" ]

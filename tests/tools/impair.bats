@@ -44,7 +44,7 @@ load tools.bash
 		--rnr 1 -m off|requires mode=enforce
 		--rnr 1 -o impair=retry:3|-o impair=retry:3: this command sets the option impair
 		--option=impair= --delay 5us|-o impair=: this command sets the option impair
-		--rate 1q|'1q' is not a rate
+		--rate 1q|ccshim impair: max_rate: '1q' is not a rate
 	E
 }
 

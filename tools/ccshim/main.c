@@ -55,9 +55,8 @@ static int refuse_unknown(const char *word)
 		ccs_suggest_offer(&near, c->name);
 	ccs_suggest_offer(&near, "--help");
 	ccs_suggest_offer(&near, "--version");
-	tool_error("", "there is no %s '%s'%s", *word == '-' ? "option" : "subcommand", word,
-		   ccs_suggest_hint(&near, hint, sizeof(hint)));
-	return tool_usage_error("");
+	return tool_refuse_usage("", "there is no %s '%s'%s", *word == '-' ? "option" : "subcommand", word,
+				 ccs_suggest_hint(&near, hint, sizeof(hint)));
 }
 
 static int dispatch(int argc, char **argv)
@@ -76,8 +75,7 @@ static int dispatch(int argc, char **argv)
 			return c->main(argc - 1, argv + 1);
 	if (*word)
 		return refuse_unknown(word);
-	tool_error("", "a subcommand is missing");
-	return tool_usage_error("");
+	return tool_refuse_usage("", "a subcommand is missing");
 }
 
 int main(int argc, char **argv)

@@ -57,12 +57,10 @@ static int add_line(char *text, const char *line)
 {
 	const size_t had = strlen(text);
 
-	if (strchr(line, '\n') || had + strlen(line) + 1 >= CCS_REQUEST_LEN) {
-		tool_error("set", "'%.32s' %s", line,
-			   strchr(line, '\n') ? "contains a line break; remove it"
-					      : "makes the request too long; set fewer options at once");
-		return EXIT_USAGE;
-	}
+	if (strchr(line, '\n') || had + strlen(line) + 1 >= CCS_REQUEST_LEN)
+		return tool_refuse("set", "'%.32s' %s", line,
+				   strchr(line, '\n') ? "contains a line break; remove it"
+						      : "makes the request too long; set fewer options at once");
 	sprintf(text + had, "%s\n", line);
 	return 0;
 }
@@ -94,8 +92,7 @@ static int check_request(const char *text)
 
 	if (ccs_request_parse(&request, text, err, sizeof(err)) == 0)
 		return 0;
-	tool_error("set", "%s", err);
-	return EXIT_USAGE;
+	return tool_refuse("set", "%s", err);
 }
 
 /* -- the command line -------------------------------------------------------------- */
@@ -106,8 +103,7 @@ static int parse_pid(const char *cmd, void *pid, const struct option_row *row)
 	*(pid_t *)pid = ccs_stats_pid_of(optarg);
 	if (*(pid_t *)pid)
 		return 0;
-	tool_error(cmd, "-p: '%s' is not a process ID", optarg);
-	return EXIT_USAGE;
+	return tool_refuse(cmd, "-p: '%s' is not a process ID", optarg);
 }
 
 static int parse_timeout(const char *cmd, void *member, const struct option_row *row)
@@ -117,8 +113,7 @@ static int parse_timeout(const char *cmd, void *member, const struct option_row 
 	(void)row;
 	if (ccs_parse_unit(optarg, CCS_UNIT_TIME, us) == 0 && *us >= 0 && *us <= 3.6e9)
 		return 0;
-	tool_error(cmd, "--timeout: '%s' is not a time such as 500ms or 10s", optarg);
-	return EXIT_USAGE;
+	return tool_refuse(cmd, "--timeout: '%s' is not a time such as 500ms or 10s", optarg);
 }
 
 #define AT(member) .at = offsetof(struct set, member)
@@ -146,8 +141,7 @@ static int check_usage(const struct set *set)
 
 	if (!what)
 		return 0;
-	tool_error("set", "%s", what);
-	return tool_usage_error("set");
+	return tool_refuse_usage("set", "%s", what);
 }
 
 static int report_absence(pid_t pid, const struct stat_snapshot *s)

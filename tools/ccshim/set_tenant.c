@@ -67,16 +67,12 @@ int set_tenant(int argc, char **argv)
 	bool reached;
 	int error;
 
-	if (argc < 2 || strlen(argv[0]) >= 64) {
-		tool_error("set", "expected: tenant NAME TERM=VALUE...");
-		return tool_usage_error("set");
-	}
+	if (argc < 2 || strlen(argv[0]) >= 64)
+		return tool_refuse_usage("set", "expected: tenant NAME TERM=VALUE...");
 	if (parse_terms(argc - 1, argv + 1, &terms, &set))
 		return EXIT_USAGE;
-	if ((set & CCS_TERM_FOREGROUND) && (set & CCS_TERM_BACKGROUND)) {
-		tool_error("set", "a term is given twice");
-		return EXIT_USAGE;
-	}
+	if ((set & CCS_TERM_FOREGROUND) && (set & CCS_TERM_BACKGROUND))
+		return tool_refuse("set", "a term is given twice");
 	ccs_options_load_as("ccshim", &o, tool_complain, (void *)"set");
 	error = agent_set_tenant(o.agent, argv[0], &terms, set, &reached);
 	return report(error, reached, argv[0], o.agent);

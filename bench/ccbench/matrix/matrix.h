@@ -27,7 +27,7 @@ struct matrix {
 void matrix_print_head(const struct matrix *m);
 void matrix_print_row(const struct matrix_row *r);
 void matrix_print_totals(const struct matrix *m);
-/* False if the file cannot be written. */
-bool matrix_write(const struct matrix *m, const char *file);
+/* For output_write(). */
+bool matrix_write(const void *matrix, FILE *f);
 
 #endif

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/ccfabric/shared/error.h"
-#include "bench/ccfabric/shared/output.h"
+#include "bench/common/error.h"
+#include "bench/common/output.h"
 #include "bench/common/clock.h"
 #include "bench/sim/core/memory.h"
 #include "bench/sim/fabric/baselines.h"

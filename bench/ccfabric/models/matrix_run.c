@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/ccfabric/shared/error.h"
+#include "bench/common/error.h"
 #include "bench/common/clock.h"
 #include "bench/common/jobs.h"
 #include "bench/sim/core/memory.h"

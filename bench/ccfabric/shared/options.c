@@ -11,9 +11,9 @@
 #include "base/units.h"
 #include "config/tenant.h"
 #include "fabric/headroom.h"
+#include "bench/common/error.h"
+#include "bench/common/output.h"
 #include "bench/sim/fabric/topology.h"
-#include "error.h"
-#include "output.h"
 #include "tools/common/next_option.h"
 
 /* The option that is parsed. */

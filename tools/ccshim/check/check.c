@@ -6,17 +6,16 @@
 #include "check.h"
 
 #include <dlfcn.h>
+#include <getopt.h>
 #include <limits.h>
 #include <string.h>
 
 #include "base/json.h"
-#include "base/number.h"
 #include "cc/cc.h"
 #include "config/plugin.h"
 #include "tools/ccshim/run/run_options.h"
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/ccshim/shared/preload.h"
-#include "tools/common/next_option.h"
 
 static int print_help(void)
 {
@@ -153,52 +152,36 @@ static int run_checks_json(struct check *c, char *const *argv)
 	return ccs_json_finish(&j) ? status : EXIT_FAILED;
 }
 
-static bool parse_priority(unsigned *priority)
-{
-	if (ccs_parse_digits(optarg, 7, priority) == 0)
-		return true;
-	tool_error("check", "--priority: '%s' is not a whole number from 0 to 7", optarg);
-	return false;
-}
+struct request {
+	struct check check;
+	struct run_options options;
+	bool json;
+};
+
+#define AT(member) .at = offsetof(struct request, member)
+
+static const struct option_row options[] = {
+	RUN_OPTIONS(offsetof(struct request, options)),
+	{ "json", 0, OPTION_FLAG, AT(json) },
+	{ "root", 0, OPTION_TEXT, AT(check.root) },
+	{ "fabric", 0, OPTION_FLAG, AT(check.fabric) },
+	{ "priority", 0, OPTION_COUNT, AT(check.priority), .last = 7 },
+	{ .kind = OPTION_COMMAND }
+};
 
 int cmd_check(int argc, char **argv)
 {
-	enum { OPT_JSON = 256, OPT_ROOT, OPT_FABRIC, OPT_PRIORITY };
-	static const struct option long_options[] = {
-		RUN_LONG_OPTIONS,
-		{ "json", no_argument, NULL, OPT_JSON },
-		{ "root", required_argument, NULL, OPT_ROOT },
-		{ "fabric", no_argument, NULL, OPT_FABRIC },
-		{ "priority", required_argument, NULL, OPT_PRIORITY },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 }
-	};
-	struct check c = { .root = "", .priority = 3 };
-	struct run_options options = { .value = { NULL } };
-	bool json = false, ok = true;
-	int letter;
+	struct request rq = { .check = { .root = "", .priority = 3 } };
+	int status;
 
-	argv[0] = (char *)"ccshim check"; /* the prefix of getopt's messages */
-	ccs_options_default(&options.scratch);
-	while ((letter = next_option(argc, argv, "+" RUN_OPTIONS "h", long_options, NULL)) != -1) {
-		if (letter == 'h')
-			return print_help();
-		if (letter == OPT_JSON)
-			json = true;
-		else if (letter == OPT_ROOT)
-			c.root = optarg;
-		else if (letter == OPT_FABRIC)
-			c.fabric = true;
-		else if (letter == OPT_PRIORITY)
-			ok &= parse_priority(&c.priority);
-		else if (letter == '?')
-			ok = false;
-		else if (run_options_letter(&options, "check", letter))
-			return EXIT_USAGE;
-	}
-	if (!ok || (c.fabric && argv[optind]))
+	ccs_options_default(&rq.options.scratch);
+	status = tool_options("check", print_help, options, &rq, argc, argv);
+	if (status >= 0)
+		return status;
+	argv += optind;
+	if (rq.check.fabric && *argv)
 		return tool_usage_error("check");
-	if (run_options_export(&options, "check"))
+	if (run_options_export(&rq.options, "check"))
 		return EXIT_FAILED;
-	return json ? run_checks_json(&c, argv + optind) : run_checks(&c, argv + optind);
+	return rq.json ? run_checks_json(&rq.check, argv) : run_checks(&rq.check, argv);
 }

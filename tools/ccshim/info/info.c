@@ -59,8 +59,7 @@ static int parse_match(const char *cmd, void *match, const struct option_row *ro
 
 	if (!is_net && ccs_match_add_key(match, row->name, optarg, err, sizeof(err)) == 0)
 		return 0;
-	tool_error(cmd, "%s", is_net ? "--peer needs the address of one peer, not of a network" : err);
-	return EXIT_USAGE;
+	return tool_refuse(cmd, "%s", is_net ? "--peer needs the address of one peer, not of a network" : err);
 }
 
 static int parse_pid(const char *cmd, void *tenant, const struct option_row *row)
@@ -68,10 +67,8 @@ static int parse_pid(const char *cmd, void *tenant, const struct option_row *row
 	unsigned pid;
 
 	(void)row;
-	if (ccs_parse_digits(optarg, INT_MAX, &pid) || !pid || (kill((pid_t)pid, 0) && errno == ESRCH)) {
-		tool_error(cmd, "--tenant: there is no process %s", optarg);
-		return EXIT_USAGE;
-	}
+	if (ccs_parse_digits(optarg, INT_MAX, &pid) || !pid || (kill((pid_t)pid, 0) && errno == ESRCH))
+		return tool_refuse(cmd, "--tenant: there is no process %s", optarg);
 	*(pid_t *)tenant = (pid_t)pid;
 	return 0;
 }
@@ -104,16 +101,13 @@ static int parse_operand(struct info *info, char **operands)
 	info->operand = operands[0];
 	if (!operands[0])
 		return 0;
-	if (operands[1] || info->algorithms == info->devices) {
-		tool_error("info", operands[1] ? "unexpected argument '%s'"
-					       : "'%s' needs -a (an algorithm) or -d (a device)",
-			   operands[1] ? operands[1] : operands[0]);
-		return tool_usage_error("info");
-	}
+	if (operands[1] || info->algorithms == info->devices)
+		return tool_refuse_usage("info", operands[1] ? "unexpected argument '%s'"
+							     : "'%s' needs -a (an algorithm) or -d (a device)",
+					 operands[1] ? operands[1] : operands[0]);
 	if (!info->algorithms || ccs_spec_parse(&info->cc, info->operand, err, sizeof(err)) == 0)
 		return 0;
-	tool_error("info", "%s", err);
-	return EXIT_USAGE;
+	return tool_refuse("info", "%s", err);
 }
 
 static struct ccs_match_subject make_subject(const struct ccs_match *m)
@@ -216,10 +210,8 @@ int cmd_info(int argc, char **argv)
 	if (parse_operand(&info, argv + optind))
 		return EXIT_USAGE;
 	if (!(info.version || info.config || info.file || info.algorithms || info.devices ||
-	      info.tenant)) {
-		tool_error("info", "nothing selected: give -a, -c, -d, -f, --tenant or --versions");
-		return tool_usage_error("info");
-	}
+	      info.tenant))
+		return tool_refuse_usage("info", "nothing selected: give -a, -c, -d, -f, --tenant or --versions");
 	mistakes = load_options(&info);
 	status = info.json ? print_json(&info) : print_text(&info);
 	ccs_rules_free(&info.options.rules);

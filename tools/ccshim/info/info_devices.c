@@ -117,9 +117,8 @@ static int complain_unknown(struct ibv_device **list, int count, const char *onl
 		ccs_append(names, sizeof(names), "%s%s", i ? ", " : "there are ", ibv_get_device_name(list[i]));
 		ccs_suggest_offer(&near, ibv_get_device_name(list[i]));
 	}
-	tool_error("info", "there is no device '%s' (%s)%s", only, count ? names : "this host has no RDMA device",
-		   ccs_suggest_hint(&near, hint, sizeof(hint)));
-	return EXIT_USAGE;
+	return tool_refuse("info", "there is no device '%s' (%s)%s", only,
+			   count ? names : "this host has no RDMA device", ccs_suggest_hint(&near, hint, sizeof(hint)));
 }
 
 int info_devices(struct ccs_json *j, const char *only)

@@ -143,9 +143,8 @@ static int refuse_calc(const char *word)
 		ccs_suggest_offer(&near, calcs[i]->name);
 	ccs_suggest_offer(&near, "--help");
 	ccs_suggest_offer(&near, "--version");
-	tool_error("plan", "there is no calculation '%s'%s", word,
-		   ccs_suggest_hint(&near, hint, sizeof(hint)));
-	return tool_usage_error("plan");
+	return tool_refuse_usage("plan", "there is no calculation '%s'%s", word,
+				 ccs_suggest_hint(&near, hint, sizeof(hint)));
 }
 
 int cmd_plan(int argc, char **argv)
@@ -161,10 +160,8 @@ int cmd_plan(int argc, char **argv)
 	for (unsigned i = 0; i < CALCS; i++)
 		if (strcmp(word, calcs[i]->name) == 0)
 			calc = calcs[i];
-	if (!*word) {
-		tool_error("plan", "a calculation is missing");
-		return tool_usage_error("plan");
-	}
+	if (!*word)
+		return tool_refuse_usage("plan", "a calculation is missing");
 	if (!calc)
 		return refuse_calc(word);
 	p.calc = calc;

@@ -49,8 +49,7 @@ static int parse_cdf(const char *cmd, void *member, const struct option_row *row
 	}
 	if (*cdf >= 0)
 		return 0;
-	tool_error(cmd, "--cdf: there is no '%s'%s", optarg, ccs_suggest_hint(&near, hint, sizeof(hint)));
-	return EXIT_USAGE;
+	return tool_refuse(cmd, "--cdf: there is no '%s'%s", optarg, ccs_suggest_hint(&near, hint, sizeof(hint)));
 }
 
 static int parse_out(const char *cmd, void *member, const struct option_row *row)
@@ -63,8 +62,7 @@ static int parse_out(const char *cmd, void *member, const struct option_row *row
 	p->json = plot_is_export(optarg) ? &json : NULL;
 	if (p->json || gnuplot_can_write(optarg))
 		return 0;
-	tool_error(cmd, "--output: '%s' does not end in .png, .svg or .json", optarg);
-	return EXIT_USAGE;
+	return tool_refuse(cmd, "--output: '%s' does not end in .png, .svg or .json", optarg);
 }
 
 #define AT(member) .at = offsetof(struct plot, member)
@@ -227,11 +225,9 @@ int cmd_plot(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	if (optind == argc || (p.json && (p.cdf >= 0 || p.script))) {
-		tool_error("plot", optind == argc ? "FILE is missing: give a trace or a recording"
-			   : "--cdf and --dry-run are for pictures, not for a .json file");
-		return tool_usage_error("plot");
-	}
+	if (optind == argc || (p.json && (p.cdf >= 0 || p.script)))
+		return tool_refuse_usage("plot", optind == argc ? "FILE is missing: give a trace or a recording"
+					 : "--cdf and --dry-run are for pictures, not for a .json file");
 	if (!p.most)
 		p.most = p.json ? UINT_MAX : GNUPLOT_COLORS;
 	snprintf(p.title, sizeof(p.title), argc - optind > 1 ? "%.200s and %d more" : "%.200s",

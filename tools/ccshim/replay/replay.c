@@ -229,8 +229,7 @@ static int parse_algorithm(const char *cmd, void *spec, const struct option_row 
 	(void)row;
 	if (ccs_spec_parse(spec, optarg, err, sizeof(err)) == 0)
 		return 0;
-	tool_error(cmd, "-a: %s", err);
-	return EXIT_USAGE;
+	return tool_refuse(cmd, "-a: %s", err);
 }
 
 #define AT(member) .at = offsetof(struct replay, member)

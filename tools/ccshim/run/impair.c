@@ -1,36 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ccshim impair: ccshim run with network conditions and failures (the option `impair`). */
-#include <stdlib.h>
+#include <getopt.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "config/impair.h"
-#include "run_options.h"
+#include "run.h"
 #include "tools/ccshim/shared/ccshim.h"
-#include "tools/common/next_option.h"
 
-/* OPT_ITEM: NAME=VALUE is an item of the option; OPT_KIND: NAME:VALUE is. */
-enum { OPT_PASS = 255, OPT_ITEM, OPT_KIND, OPT_FAIL };
-
-#define ITEM(name) { name, required_argument, NULL, OPT_ITEM }
-#define KIND(id, name) { name, required_argument, NULL, OPT_KIND },
-static const struct option options[] = {
-	ITEM("delay"), ITEM("jitter"), ITEM("seed"), ITEM("peer"), ITEM("qp"),
-	CCS_IMPAIR_KINDS(KIND)
-	{ "fail", required_argument, NULL, OPT_FAIL },
-	{ "rate", required_argument, NULL, 'r' },
-	RUN_LONG_OPTIONS,
-	{ "adapt", no_argument, NULL, OPT_PASS },
-	{ "dry-run", no_argument, NULL, OPT_PASS },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ "verbose", no_argument, NULL, 'v' },
-	{ "help", no_argument, NULL, 'h' },
-	{ 0 }
-};
-
-struct items {
+struct impair {
+	struct run run;
 	char scope[256], others[256];    /* --peer, --qp and --seed, which are for all the others */
-	bool rate;
 };
 
 static int print_help(void)
@@ -63,86 +43,73 @@ static int print_help(void)
 }
 
 /* A value with a comma would be two items. */
-static int add_item(struct items *o, const char *name, const char *separator, const char *value)
+static int add_item(struct impair *o, const char *name, const char *separator, const char *value)
 {
 	const bool is_for_all = strcmp(name, "peer") == 0 || strcmp(name, "qp") == 0 || strcmp(name, "seed") == 0;
 	char *const text = is_for_all ? o->scope : o->others;
 
-	if (!*value || strchr(value, ',') || (is_for_all && strstr(text, name))) {
-		tool_error("impair", "--%s '%s': it is empty, a list, or was given before; see option "
-			   "impair of ccshim.conf(5)", *name ? name : "fail", value);
-		return -1;
-	}
-	if (strlen(text) + strlen(name) + strlen(value) + 2 >= sizeof(o->others)) {
-		tool_error("impair", "--%s '%.32s': the items are longer than 255 bytes in total",
-			   *name ? name : "fail", value);
-		return -1;
-	}
+	if (!*value || strchr(value, ',') || (is_for_all && strstr(text, name)))
+		return tool_refuse("impair", "--%s '%s': it is empty, a list, or was given before; see option "
+				   "impair of ccshim.conf(5)", *name ? name : "fail", value);
+	if (strlen(text) + strlen(name) + strlen(value) + 2 >= sizeof(o->others))
+		return tool_refuse("impair", "--%s '%.32s': the items are longer than 255 bytes in total",
+				   *name ? name : "fail", value);
 	ccs_append(text, sizeof(o->others), "%s%s%s%s", *text ? "," : "", name, separator, value);
 	return 0;
 }
 
-/* It would replace the conditions of this command in silence. */
-static int refuse_option(const char *setting)
+/* An item of the option impair is NAME=VALUE, or NAME:VALUE for a failure. */
+static int parse_item(const char *cmd, void *impair, const struct option_row *row)
 {
-	tool_error("impair", "-o %s: this command sets the option impair: give its items as --delay, --retry and so "
-		   "on, or use ccshim run -o", setting);
-	return -1;
+	(void)cmd;
+	return add_item(impair, row->name, "=", optarg);
 }
 
-/* Copy the options of ccshim run to *to. Returns -1, or the exit status. */
-static int parse_options(struct items *o, int argc, char **argv, char ***to)
+static int parse_kind(const char *cmd, void *impair, const struct option_row *row)
 {
-	int letter, index = 0, status = 0;
-
-	for (int at = optind; !status && (letter = next_option(argc, argv, "+" RUN_OPTIONS "qvh",
-							       options, &index)) != -1; at = optind) {
-		if (letter == 'h' || letter == '?')
-			return letter == 'h' ? print_help() : tool_usage_error("impair");
-		if (letter > OPT_PASS)
-			status = letter == OPT_FAIL ? add_item(o, "", "", optarg)
-				: add_item(o, options[index].name, letter == OPT_ITEM ? "=" : ":", optarg);
-		else if (letter == 'o' && strncmp(optarg, "impair=", strlen("impair=")) == 0)
-			status = refuse_option(optarg);
-		for (; letter <= OPT_PASS && letter != 'r' && at < optind; at++)
-			*(*to)++ = argv[at];
-		if (letter == 'r') {
-			o->rate = true;
-			*(*to)++ = (char *)"-r";
-			*(*to)++ = optarg;
-		}
-	}
-	return status ? EXIT_USAGE : -1;
+	(void)cmd;
+	return add_item(impair, row->name, ":", optarg);
 }
+
+static int parse_fail(const char *cmd, void *impair, const struct option_row *row)
+{
+	(void)cmd, (void)row;
+	return add_item(impair, "", "", optarg);
+}
+
+#define ITEM(name) { name, 0, OPTION_PARSE, .call = parse_item }
+#define KIND(id, name) { name, 0, OPTION_PARSE, .call = parse_kind },
+static const struct option_row options[] = {
+	ITEM("delay"), ITEM("jitter"), ITEM("seed"), ITEM("peer"), ITEM("qp"),
+	CCS_IMPAIR_KINDS(KIND)
+	{ "fail", 0, OPTION_PARSE, .call = parse_fail },
+	/* By the letter, run_options_parse() sets max_rate. */
+	{ "rate", 'r', OPTION_PARSE, .at = offsetof(struct impair, run.options), .call = run_options_parse },
+	RUN_ROWS(offsetof(struct impair, run)),
+	{ .kind = OPTION_COMMAND }
+};
 
 int cmd_impair(int argc, char **argv)
 {
-	char **const run = calloc((size_t)argc * 2 + 8, sizeof(*run)), **to = run;
-	char option[600] = "impair=", err[512], *const value = option + strlen(option);
-	char *const first[] = { (char *)"run", (char *)"-a", (char *)"none", (char *)"-o", option };
-	struct items o = { .rate = false };
+	struct impair o = { .scope = "" };
+	struct run_options *run = &o.run.options;
+	char value[600], err[512];
 	int status;
 
-	if (!run)
-		return EXIT_ERROR;
-	argv[0] = (char *)"ccshim impair"; /* the prefix of getopt's messages */
-	memcpy(to, first, sizeof(first));
-	to += sizeof(first) / sizeof(*first);
-	status = parse_options(&o, argc, argv, &to);
-	ccs_append(option, sizeof(option), "%s%s%s", o.scope, *o.scope && *o.others ? "," : "", o.others);
-	if (status < 0 && !*o.others && !o.rate) {
-		tool_error("impair", "no condition and no failure is given, such as --delay 80us");
-		status = tool_usage_error("impair");
-	} else if (status < 0 && ccs_impair_check(value, err, sizeof(err))) {
-		tool_error("impair", "%s", err);
-		status = EXIT_USAGE;
-	} else if (status < 0) {
-		*to++ = (char *)"--";
-		for (; optind < argc; optind++)
-			*to++ = argv[optind];
-		optind = 0; /* getopt() begins again */
-		status = cmd_run((int)(to - run), run);
-	}
-	free(run);
-	return status;
+	ccs_options_default(&run->scratch);
+	status = tool_options("impair", print_help, options, &o, argc, argv);
+	if (status >= 0)
+		return status;
+	if (run_options_value(run, "impair"))
+		return tool_refuse("impair", "-o impair=%s: this command sets the option impair: give its items as "
+				   "--delay, --retry and so on, or use ccshim run -o", run_options_value(run, "impair"));
+	if (!*o.others && !run_options_value(run, "max_rate"))
+		return tool_refuse_usage("impair", "no condition and no failure is given, such as --delay 80us");
+	snprintf(value, sizeof(value), "%s%s%s", o.scope, *o.scope && *o.others ? "," : "", o.others);
+	if (ccs_impair_check(value, err, sizeof(err)))
+		return tool_refuse("impair", "%s", err);
+	if (run_options_set(run, "impair", "impair", value) ||
+	    (!run_options_value(run, "cc") && run_options_set(run, "impair", "cc", "none")))
+		return EXIT_USAGE;
+	return run_command(&o.run, argv + optind);
 }

@@ -5,6 +5,7 @@
  * settings would be worse than not running it.
  */
 #include <errno.h>
+#include <getopt.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -14,23 +15,10 @@
 
 #include "config/filename.h"
 #include "config/options.h"
-#include "run_adapt.h"
-#include "run_options.h"
-#include "tools/ccshim/command/command.h"
+#include "run.h"
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/ccshim/shared/preload.h"
-#include "tools/common/next_option.h"
 #include "tools/common/preload_list.h"
-
-enum { OPT_ADAPT = 256, OPT_DRY_RUN };
-
-struct run {
-	struct run_options options;
-	struct run_adapt adapted;
-	struct command command;
-	bool dry, quiet, adapt;
-	int verbose;
-};
 
 static int print_help(void)
 {
@@ -57,31 +45,16 @@ static int print_help(void)
 	return EXIT_OK;
 }
 
-static int set_verbose(struct run *run)
+int run_set_log_level(const char *cmd, void *member, const struct option_row *row)
 {
-	return run_options_set(&run->options, "run", "log_level", run->verbose++ ? "debug" : "info");
-}
+	struct run *run = member;
+	const char *level = "error";
 
-static int parse_option(struct run *run, int letter)
-{
-	switch (letter) {
-	case OPT_DRY_RUN:
-		run->dry = true;
-		return 0;
-	case 'q':
+	if (row->letter == 'v')
+		level = run->verbose++ ? "debug" : "info";
+	else
 		run->quiet = true;
-		return run_options_set(&run->options, "run", "log_level", "error");
-	case 'v':
-		return set_verbose(run);
-	case OPT_ADAPT:
-		run->adapt = true;
-		return 0;
-	case '?':
-		tool_usage_error("run");
-		return -1;
-	default:
-		return run_options_letter(&run->options, "run", letter);
-	}
+	return run_options_set(&run->options, cmd, "log_level", level);
 }
 
 /* eval "$(ccshim run --dry-run ...)" has the same effect as the options. */
@@ -182,43 +155,32 @@ static int execute(const struct command *c, char **argv)
 	return error == ENOENT ? EXIT_NO_COMMAND : EXIT_NO_EXEC;
 }
 
+int run_command(struct run *run, char **argv)
+{
+	const char *program = "ccshim";
+
+	if (!*argv && !run->dry)
+		return tool_refuse_usage("run", "a command is missing");
+	if (run_options_export(&run->options, "run"))
+		return EXIT_ERROR;
+	if (*argv && command_follow(&run->command, argv))
+		program = basename(run->command.path);
+	if (check_configuration(program, run->quiet))
+		return EXIT_USAGE;
+	if (set_preload() || run_adapt(&run->adapted, &run->command, argv, run->adapt, run->quiet))
+		return EXIT_ERROR;
+	if (run->dry)
+		return print_exports(run);
+	return execute(&run->command, argv);
+}
+
 int cmd_run(int argc, char **argv)
 {
-	static const struct option long_options[] = {
-		{ "adapt", no_argument, NULL, OPT_ADAPT },
-		RUN_LONG_OPTIONS,
-		{ "dry-run", no_argument, NULL, OPT_DRY_RUN },
-		{ "quiet", no_argument, NULL, 'q' },
-		{ "verbose", no_argument, NULL, 'v' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 }
-	};
+	static const struct option_row options[] = { RUN_ROWS(0), { .kind = OPTION_COMMAND } };
 	struct run run = { .dry = false };
-	const char *program = "ccshim";
-	int letter;
+	int status;
 
-	argv[0] = (char *)"ccshim run"; /* the prefix of getopt's messages */
 	ccs_options_default(&run.options.scratch);
-	while ((letter = next_option(argc, argv, "+" RUN_OPTIONS "qvh", long_options, NULL)) != -1) {
-		if (letter == 'h')
-			return print_help();
-		if (parse_option(&run, letter))
-			return EXIT_USAGE;
-	}
-	argv += optind;
-	if (!*argv && !run.dry) {
-		tool_error("run", "a command is missing");
-		return tool_usage_error("run");
-	}
-	if (run_options_export(&run.options, "run"))
-		return EXIT_ERROR;
-	if (*argv && command_follow(&run.command, argv))
-		program = basename(run.command.path);
-	if (check_configuration(program, run.quiet))
-		return EXIT_USAGE;
-	if (set_preload() || run_adapt(&run.adapted, &run.command, argv, run.adapt, run.quiet))
-		return EXIT_ERROR;
-	if (run.dry)
-		return print_exports(&run);
-	return execute(&run.command, argv);
+	status = tool_options("run", print_help, options, &run, argc, argv);
+	return status >= 0 ? status : run_command(&run, argv + optind);
 }

@@ -31,10 +31,8 @@ int run_options_set(struct run_options *o, const char *cmd, const char *name, co
 
 	if (strcmp(name, "cc") == 0)
 		value = with_absolute_path(o, value);
-	if (ccs_options_set(&o->scratch, name, value, err, sizeof(err))) {
-		tool_error(cmd, "%s", err);
-		return -1;
-	}
+	if (ccs_options_set(&o->scratch, name, value, err, sizeof(err)))
+		return tool_refuse(cmd, "%s", err);
 	o->value[ccs_opt_find(name) - ccs_opt_table] = value;
 	return 0;
 }
@@ -43,10 +41,8 @@ static int set_pair(struct run_options *o, const char *cmd, char *pair)
 {
 	char *eq = strchr(pair, '=');
 
-	if (!eq) {
-		tool_error(cmd, "-o %s: expected NAME=VALUE", pair);
-		return -1;
-	}
+	if (!eq)
+		return tool_refuse(cmd, "-o %s: expected NAME=VALUE", pair);
 	*eq = '\0';
 	return run_options_set(o, cmd, pair, eq + 1);
 }
@@ -56,8 +52,7 @@ static int set_config(struct run_options *o, const char *cmd, const char *file)
 {
 	if (realpath(file, o->config))
 		return 0;
-	tool_error(cmd, "-c %s: %m", file);
-	return -1;
+	return tool_refuse(cmd, "-c %s: %m", file);
 }
 
 /* The path is made absolute for the same reason; the directory has no escapes. */
@@ -72,9 +67,11 @@ static int set_trace(struct run_options *o, const char *cmd)
 	return run_options_set(o, cmd, "trace", o->trace);
 }
 
-int run_options_letter(struct run_options *o, const char *cmd, int letter)
+int run_options_parse(const char *cmd, void *options, const struct option_row *row)
 {
-	switch (letter) {
+	struct run_options *o = options;
+
+	switch (row->letter) {
 	case 'a':
 		return run_options_set(o, cmd, "cc", optarg);
 	case 'r':
@@ -88,6 +85,11 @@ int run_options_letter(struct run_options *o, const char *cmd, int letter)
 	default:
 		return set_config(o, cmd, optarg);
 	}
+}
+
+const char *run_options_value(const struct run_options *o, const char *name)
+{
+	return o->value[ccs_opt_find(name) - ccs_opt_table];
 }
 
 int run_set_variable(const char *cmd, const char *name, const char *value)

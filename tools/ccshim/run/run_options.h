@@ -5,15 +5,16 @@
 #include <limits.h>
 
 #include "config/options.h"
+#include "tools/ccshim/shared/options.h"
 
-#define RUN_OPTIONS "a:r:m:t:o:c:"
-#define RUN_LONG_OPTIONS \
-	{ "cc", required_argument, NULL, 'a' }, \
-	{ "max-rate", required_argument, NULL, 'r' }, \
-	{ "mode", required_argument, NULL, 'm' }, \
-	{ "trace", required_argument, NULL, 't' }, \
-	{ "option", required_argument, NULL, 'o' }, \
-	{ "config", required_argument, NULL, 'c' }
+/* Rows of a table of options; offset is of a struct run_options. */
+#define RUN_OPTIONS(offset) \
+	{ "cc", 'a', OPTION_PARSE, .at = offset, .call = run_options_parse }, \
+	{ "max-rate", 'r', OPTION_PARSE, .at = offset, .call = run_options_parse }, \
+	{ "mode", 'm', OPTION_PARSE, .at = offset, .call = run_options_parse }, \
+	{ "trace", 't', OPTION_PARSE, .at = offset, .call = run_options_parse }, \
+	{ "option", 'o', OPTION_PARSE, .at = offset, .call = run_options_parse }, \
+	{ "config", 'c', OPTION_PARSE, .at = offset, .call = run_options_parse }
 
 struct run_options {
 	struct ccs_options scratch;         /* to check each value */
@@ -22,13 +23,14 @@ struct run_options {
 	char algorithm[PATH_MAX + 512];     /* a plug-in with its absolute path */
 };
 
-/*
- * The functions return 0, or -1 after a message of the subcommand cmd. A letter is one in
- * RUN_OPTIONS. getopt's optarg must remain valid and may be changed.
- */
-int run_options_letter(struct run_options *o, const char *cmd, int letter);
+/* For RUN_OPTIONS. getopt's optarg must remain valid and may be changed. */
+int run_options_parse(const char *cmd, void *options, const struct option_row *row);
+/* Returns 0, or EXIT_USAGE after a message of the subcommand cmd. */
 int run_options_set(struct run_options *o, const char *cmd, const char *name, const char *value);
-/* Set the variables, CCSHIM_CONFIG too. */
+/* NULL if the option was not set. */
+const char *run_options_value(const struct run_options *o, const char *name);
+
+/* Set the variables, CCSHIM_CONFIG too. They return 0, or -1 after a message. */
 int run_options_export(const struct run_options *o, const char *cmd);
 int run_set_variable(const char *cmd, const char *name, const char *value);
 

@@ -33,9 +33,13 @@ int cmd_debug(int argc, char **argv);
 
 /* Print "ccshim CMD: text" to stderr. */
 void tool_error(const char *cmd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The same for a wrong value, as an expression that is EXIT_USAGE. */
+#define tool_refuse(...) (tool_error(__VA_ARGS__), EXIT_USAGE)
 
 /* Print how to get help; returns EXIT_USAGE. */
 int tool_usage_error(const char *cmd);
+/* Both. */
+#define tool_refuse_usage(cmd, ...) (tool_error(cmd, __VA_ARGS__), tool_usage_error(cmd))
 
 /* Check that the algorithm of the options can be run; prints the error. 0 or 1. */
 int tool_check_cc(const char *cmd, const struct ccs_options *o);

@@ -11,8 +11,9 @@
 
 enum { ROWS_MAX = 40, FIRST = 256 };
 
-/* The table as getopt_long() has it: a row is FIRST and its index, or its letter. */
-static void list_options(const struct option_row *table, struct option *longs, char *letters)
+/* The table as getopt_long() has it: a row is FIRST and its index, or its letter. Returns its end. */
+static const struct option_row *list_options(const struct option_row *table, struct option *longs,
+					     char *letters)
 {
 	unsigned n = 0;
 
@@ -26,6 +27,7 @@ static void list_options(const struct option_row *table, struct option *longs, c
 	}
 	longs[n] = (struct option){ "help", no_argument, NULL, 'h' };
 	strcpy(letters, "h");
+	return &table[n];
 }
 
 static const struct option_row *find_row(const struct option_row *table, int option)
@@ -43,8 +45,7 @@ static int parse_number(const char *cmd, const char *option, const struct option
 {
 	if (ccs_parse_unit(optarg, CCS_UNIT_NONE, value) == 0 && *value >= row->least && *value <= row->most)
 		return 0;
-	tool_error(cmd, "%s: '%s' is not a number from %g to %g", option, optarg, row->least, row->most);
-	return EXIT_USAGE;
+	return tool_refuse(cmd, "%s: '%s' is not a number from %g to %g", option, optarg, row->least, row->most);
 }
 
 /* In decimal digits only. */
@@ -58,8 +59,7 @@ static int parse_count(const char *cmd, const char *option, const struct option_
 	*value = (unsigned)given;
 	if (*optarg >= '0' && *optarg <= '9' && !*end && !errno && given >= row->first && given <= row->last)
 		return 0;
-	tool_error(cmd, "%s: '%s' is not a whole number from %u to %u", option, optarg, row->first, row->last);
-	return EXIT_USAGE;
+	return tool_refuse(cmd, "%s: '%s' is not a whole number from %u to %u", option, optarg, row->first, row->last);
 }
 
 static int handle_option(const char *cmd, const struct option_row *row, void *member)
@@ -90,14 +90,15 @@ int tool_options(const char *cmd, int (*help)(void), const struct option_row *ta
 		 char **argv)
 {
 	struct option longs[ROWS_MAX + 2] = { 0 };
-	char letters[2 * ROWS_MAX + 2];
+	char letters[2 * ROWS_MAX + 3] = "+"; /* "+": options end before the first other argument */
+	const struct option_row *end = list_options(table, longs, letters + 1);
+	const char *accepted = end->kind == OPTION_COMMAND ? letters : letters + 1;
 	static char prefix[32];
 	int status = 0, option;
 
-	list_options(table, longs, letters);
 	snprintf(prefix, sizeof(prefix), "ccshim %s", cmd);
 	argv[0] = prefix; /* of getopt's messages */
-	while (!status && (option = next_option(argc, argv, letters, longs, NULL)) != -1) {
+	while (!status && (option = next_option(argc, argv, accepted, longs, NULL)) != -1) {
 		const struct option_row *row;
 
 		if (option == 'h')
@@ -112,6 +113,5 @@ int tool_options(const char *cmd, int (*help)(void), const struct option_row *ta
 
 int tool_refuse_operand(const char *cmd, const char *operand)
 {
-	tool_error(cmd, "unexpected argument '%s'", operand);
-	return tool_usage_error(cmd);
+	return tool_refuse_usage(cmd, "unexpected argument '%s'", operand);
 }

@@ -11,6 +11,7 @@ enum option_kind {
 	OPTION_COUNT,            /* an unsigned, from first to last */
 	OPTION_PARSE,            /* call() parses getopt's optarg */
 	OPTION_CALL,             /* call() is for an option without a value */
+	OPTION_COMMAND,          /* in the row that ends a table: a command follows */
 };
 
 /* A name of NULL ends a table. */

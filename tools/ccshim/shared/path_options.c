@@ -18,10 +18,8 @@ int path_parse(const char *cmd, void *value, const struct option_row *row)
 		*dash = '_';
 	parsed = (const double *)(void *)((char *)&o + ccs_opt_find(name)->offset);
 	ccs_options_default(&o);
-	if (ccs_options_set(&o, name, optarg, err, sizeof(err))) {
-		tool_error(cmd, "%s", err);
-		return EXIT_USAGE;
-	}
+	if (ccs_options_set(&o, name, optarg, err, sizeof(err)))
+		return tool_refuse(cmd, "%s", err);
 	if (*parsed > 0) /* 0 is auto: keep the value */
 		*(double *)value = *parsed;
 	return 0;

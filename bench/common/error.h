@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef CCFABRIC_ERROR_H
-#define CCFABRIC_ERROR_H
-/* Errors that end ccfabric: each function prints "ccfabric: ..." on standard error and exits. */
+#ifndef BENCH_ERROR_H
+#define BENCH_ERROR_H
+/* Errors that end the program: each function prints "PROGRAM: ..." on standard error and exits. */
 
 /* Name the command whose --help die() refers to. */
 void die_in_command(const char *name);

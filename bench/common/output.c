@@ -2,11 +2,27 @@
 #include "output.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "bench/common/writable.h"
 #include "error.h"
+
+int output_obstacle(const char *path)
+{
+	char dir[PATH_MAX], *slash;
+	struct stat st;
+
+	if (stat(path, &st) == 0)
+		return S_ISDIR(st.st_mode) ? EISDIR : access(path, W_OK) ? errno : 0;
+	snprintf(dir, sizeof(dir), "%s", path);
+	slash = strrchr(dir, '/');
+	if (slash)
+		slash[1] = '\0';
+	return access(slash ? dir : ".", W_OK | X_OK) ? errno : 0;
+}
 
 static bool is_stdout(const char *path)
 {
@@ -15,7 +31,7 @@ static bool is_stdout(const char *path)
 
 void output_check(const char *path)
 {
-	const int error = path && !is_stdout(path) ? file_obstacle(path) : 0;
+	const int error = path && !is_stdout(path) ? output_obstacle(path) : 0;
 
 	if (error)
 		fail("%s: %s", path, strerror(error));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef CCFABRIC_OUTPUT_H
-#define CCFABRIC_OUTPUT_H
+#ifndef BENCH_OUTPUT_H
+#define BENCH_OUTPUT_H
 /*
  * Results go to a file, or to standard output, which is "-". If they cannot be written the program
  * ends with a message.
@@ -8,8 +8,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Check before a long run that a path, unless it is NULL or "-", can be written. The file is not opened,
- * because a FIFO's reader would see that, and not truncated. */
+/* 0, or the errno with which writing the file would fail: to be known before hours of runs. The file
+ * is not opened: a FIFO's reader would see an end of file. */
+int output_obstacle(const char *path);
+
+/* The same for a path that may be NULL or "-". */
 void output_check(const char *path);
 
 /* path: may be NULL. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "error.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +26,8 @@ static void print_error(const char *format, va_list args)
 	char text[8192];
 
 	vsnprintf(text, sizeof(text), format, args);
-	fprintf(stderr, "ccfabric: %s%s%s\n", about ? about : "", about ? ": " : "", ccs_make_printable(text, "\n"));
+	fprintf(stderr, "%s: %s%s%s\n", program_invocation_short_name, about ? about : "", about ? ": " : "",
+		ccs_make_printable(text, "\n"));
 }
 
 void die(const char *format, ...)
@@ -35,7 +37,8 @@ void die(const char *format, ...)
 	va_start(args, format);
 	print_error(format, args);
 	va_end(args);
-	fprintf(stderr, "Try 'ccfabric %s%s--help'.\n", command ? command : "", command ? " " : "");
+	fprintf(stderr, "Try '%s %s%s--help'.\n", program_invocation_short_name, command ? command : "",
+		command ? " " : "");
 	exit(2);
 }
 
