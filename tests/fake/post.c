@@ -51,7 +51,7 @@ bool fake_may_send(const struct fake_qp *qp)
 	return fake_profile()->sets_wr_complete ? qp->was_rts : qp->ib.state >= IBV_QPS_RTS;
 }
 
-int fake_check_send(const struct fake_qp *qp, const struct ibv_send_wr *wr)
+int fake_check_send(const struct fake_qp *qp, const struct ibv_send_wr *wr, uint32_t most)
 {
 	const struct fake_profile *p = fake_profile();
 
@@ -59,7 +59,7 @@ int fake_check_send(const struct fake_qp *qp, const struct ibv_send_wr *wr)
 		return EINVAL;
 	if (p->not_rts && !p->keeps_early && !fake_may_send(qp))
 		return p->not_rts;
-	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->init.cap.max_send_sge)
+	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > most)
 		return p->too_large;
 	if (is_atomic(wr->opcode) && !fake_has_atomics())
 		return EOPNOTSUPP;
@@ -162,7 +162,7 @@ int fake_post_send(struct ibv_qp *ib, struct ibv_send_wr *wr, struct ibv_send_wr
 			rc = 0;
 		}
 		if (!rc)
-			rc = fake_check_send(qp, wr);
+			rc = fake_check_send(qp, wr, qp->init.cap.max_send_sge);
 		if (!rc && is_misaligned_atomic(wr))
 			rc = EINVAL;
 		if (rc)

@@ -246,7 +246,8 @@ struct ibv_qp *fake_create_qp_ex(struct ibv_context *context, struct ibv_qp_init
 int fake_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 /* The caller holds fake_lock. Returns 0, or the errno with which this is refused. */
 bool fake_may_send(const struct fake_qp *qp);
-int fake_check_send(const struct fake_qp *qp, const struct ibv_send_wr *wr);
+/* most: SGEs */
+int fake_check_send(const struct fake_qp *qp, const struct ibv_send_wr *wr, uint32_t most);
 struct fake_wqe *fake_enqueue(struct fake_qp *qp, const struct ibv_send_wr *wr);
 void fake_posted(struct fake_qp *qp); /* call after the last one */
 int fake_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);

@@ -95,7 +95,7 @@ int fake_bind_mw(struct ibv_qp *ib, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 	if (!rc)
 		rc = fake_may_send(qp) ? 0 : fake_profile()->not_rts;
 	if (!rc)
-		rc = fake_check_send(qp, &wr);
+		rc = fake_check_send(qp, &wr, 0);
 	if (!rc) {
 		mw->rkey = wr.bind_mw.rkey;
 		fake_enqueue(qp, &wr);

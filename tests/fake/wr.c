@@ -217,7 +217,7 @@ static int acceptable(const struct fake_qp *qp, int *doorbell)
 			rc = 0;
 		}
 		if (!rc)
-			rc = fake_check_send(qp, &s->wqe[i].wr);
+			rc = fake_check_send(qp, &s->wqe[i].wr, UINT32_MAX); /* setters check */
 	}
 	return rc;
 }

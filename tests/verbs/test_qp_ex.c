@@ -127,6 +127,34 @@ static void uncontrolled_qps_work_natively(void **state)
 	}
 }
 
+/* As on libmlx5, which counts the SGEs of ibv_post_send() only. */
+static void inline_data_of_builders_need_no_sge(void **state)
+{
+	struct ibv_qp_init_attr_ex attr;
+	struct ibv_qp_ex *ex;
+	struct rig r;
+
+	rig_open(&r, (struct rig_conf){ 0 });
+	attr = usual(&r);
+	attr.cap.max_send_sge = 0;
+	assert_int_equal(ibv_destroy_qp(r.a), 0);
+	r.a = ibv_create_qp_ex(r.ctx, &attr);
+	assert_non_null(r.a);
+	assert_int_equal(attr.cap.max_send_sge, 0);
+	rig_to_rts(&r, r.a, r.b->qp_num);
+	ex = ibv_qp_to_qp_ex(r.a);
+	ibv_wr_start(ex);
+	ex->wr_id = 3;
+	ex->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_rdma_write(ex, r.dmr->rkey, (uintptr_t)r.dst);
+	ibv_wr_set_inline_data(ex, r.src, 16);
+	assert_int_equal(ibv_wr_complete(ex), 0);
+	rig_poll(r.scq, 1, wc);
+	assert_true(wc->wr_id == 3 && wc->status == IBV_WC_SUCCESS);
+	assert_memory_equal(r.src, r.dst, 16);
+	rig_close(&r);
+}
+
 /* In an older libibverbs the structure is shorter, and the memory after it is the provider's. */
 static void members_beyond_an_older_qp_ex_are_not_written(void **state)
 {
@@ -239,6 +267,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(create_qp_ex_leaves_its_attributes_unchanged),
 		cmocka_unit_test(a_qp_is_controlled_at_the_devices_own_depth),
 		cmocka_unit_test(uncontrolled_qps_work_natively),
+		cmocka_unit_test(inline_data_of_builders_need_no_sge),
 		cmocka_unit_test(members_beyond_an_older_qp_ex_are_not_written),
 		cmocka_unit_test(refused_attributes_return_the_devices_errno),
 		cmocka_unit_test(a_cq_of_another_device_gets_to_the_device),

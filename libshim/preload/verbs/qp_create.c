@@ -61,12 +61,13 @@ static bool is_controllable(const struct request *rq, struct cq **cq, enum ccs_u
 	*cq = attr->send_cq ? ccs_cq_find(attr->send_cq) : NULL;
 	if (*cq && (*cq)->ctx != ctx)
 		*cq = NULL;
+	/* Inline data of ibv_wr_* need no SGE; ibv_post_send(), which gets them from us, wants one. */
 	if (attr->qp_type != IBV_QPT_RC && attr->qp_type != IBV_QPT_XRC_SEND)
 		*reason = CCS_UNCONTROLLED_NOT_RC;
 	else if (!is_supported_ex(rq->ex))
 		*reason = CCS_UNCONTROLLED_CREATE_QP_EX;
 	else if (has_bit(rq->ex, IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) &&
-		 (rq->ex->send_ops_flags & ~ccs_qp_ex_send_ops))
+		 ((rq->ex->send_ops_flags & ~ccs_qp_ex_send_ops) || !attr->cap.max_send_sge))
 		*reason = CCS_UNCONTROLLED_SEND_OPS;
 	else if (ctx->iwarp)
 		*reason = CCS_UNCONTROLLED_IWARP;
