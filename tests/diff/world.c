@@ -346,13 +346,15 @@ void read_async_events(void)
 	while (poll(&p, 1, 0) == 1 && !CALL(ibv_get_async_event(w.ctx, &event))) {
 		struct end *e = w.end;
 
-		while (e < w.end + ENDS && (event.event_type != IBV_EVENT_SQ_DRAINED ||
-					    e->qp != event.element.qp))
+		while (e < w.end + ENDS && e->qp != event.element.qp)
 			e++;
-		if (e == w.end + ENDS || !e->pauses)
-			violation(NULL, "asynchronous event %d", event.event_type);
-		else
+		if (e < w.end + ENDS && event.event_type == IBV_EVENT_SQ_DRAINED && e->pauses)
 			e->pauses--; /* it is undefined whether it drains before it continues */
+		else if (e < w.end + ENDS && event.event_type == IBV_EVENT_QP_LAST_WQE_REACHED &&
+			 e->srq)
+			w.lasts[e->place]++;
+		else
+			violation(NULL, "asynchronous event %d", event.event_type);
 		ibv_ack_async_event(&event);
 	}
 }
@@ -401,7 +403,8 @@ void post_receives(struct end *e, uint32_t n)
 		struct ibv_recv_wr wr = { .wr_id = wr_id_of(e, e->receives, true),
 					  .sg_list = &sge, .num_sge = 1 }, *bad;
 
-		if (ibv_post_recv(e->qp, &wr, &bad)) {
+		if (e->srq ? ibv_post_srq_recv(e->srq, &wr, &bad)
+			   : ibv_post_recv(e->qp, &wr, &bad)) {
 			violation(e, "a receive is refused");
 			return;
 		}
@@ -469,11 +472,48 @@ static void begin_life(struct end *e)
 	memset(e->messages, 0, SLOTS * SLOT);
 }
 
+static void srq_create(struct end *e)
+{
+	struct ibv_srq_init_attr attr = { .attr = { .max_wr = RECEIVES, .max_sge = 1 } };
+
+	e->srq = w.srqs ? ibv_create_srq(w.pd, &attr) : NULL;
+	if (w.srqs && !e->srq)
+		abort();
+}
+
+/* rxe raises the event again with each post in the error state. */
+static void record_lasts(struct end *e)
+{
+	const unsigned n = w.lasts[e->place];
+
+	if (!e->cut && !e->peer->cut)
+		append(&e->calls, "last WQE: %u\n", fake_profile()->repeats_last_wqe ? n > 0 : n);
+}
+
+/* Receives stay in an SRQ when its QP is reset: both are replaced. */
+static void renew(struct end *e)
+{
+	if (!e->srq)
+		return;
+	if (CALL(ibv_destroy_qp(e->qp)) || ibv_destroy_srq(e->srq))
+		violation(e, "its SRQ cannot be destroyed");
+	srq_create(e);
+	end_create(e);
+	w.lasts[e->place] = 0;
+}
+
 void raise_pair(struct end *e)
 {
+	read_async_events();
+	if (e->srq) {
+		record_lasts(e);
+		record_lasts(e->peer);
+	}
 	modify(e, (struct ibv_qp_attr){ .qp_state = IBV_QPS_RESET }, 0);
 	modify(e->peer, (struct ibv_qp_attr){ .qp_state = IBV_QPS_RESET }, 0);
 	drain();
+	renew(e);
+	renew(e->peer);
 	begin_life(e);
 	begin_life(e->peer);
 	to_rts(e);
@@ -543,7 +583,7 @@ void quiesce_peer(struct end *e)
 void end_create(struct end *e)
 {
 	struct ibv_qp_init_attr_ex attr = {
-		.qp_context = e, .send_cq = e->scq, .recv_cq = e->rcq,
+		.qp_context = e, .send_cq = e->scq, .recv_cq = e->rcq, .srq = e->srq,
 		.cap = { .max_send_wr = e->depth, .max_recv_wr = RECEIVES, .max_send_sge = w.sges,
 			 .max_recv_sge = 1, .max_inline_data = INLINE },
 		.qp_type = IBV_QPT_RC, .sq_sig_all = w.sig_all, .pd = w.pd,
@@ -557,6 +597,7 @@ void end_create(struct end *e)
 	};
 	struct ibv_qp_init_attr plain = {
 		.qp_context = e, .send_cq = attr.send_cq, .recv_cq = attr.recv_cq,
+		.srq = attr.srq,
 		.cap = attr.cap, .qp_type = attr.qp_type, .sq_sig_all = attr.sq_sig_all,
 	};
 
@@ -627,8 +668,9 @@ static void end_open(unsigned i, unsigned layout, uint32_t depth)
 	e->calls.len = e->sends.len = e->recvs.len = 0;
 	e->sends_mark = e->recvs_mark = 0;
 	e->cut = false;
-	e->pauses = 0;
+	e->pauses = w.lasts[i] = 0;
 	e->tight = false;
+	srq_create(e);
 	end_create(e);
 }
 
@@ -649,12 +691,13 @@ void world_open(const uint8_t *head)
 	w.held = w.hung = false;
 	w.violations.len = 0;
 	w.sig_all = head[1] & 1;
-	w.new_posts = head[1] & 2;
 	w.atomics = (head[1] & 12) != 12;
 	fake_atomics(w.atomics);
 	w.early = 0;
 	w.reads = (uint8_t)(1 + head[4] % 4);
 	w.sges = sges[head[6] % 4];
+	w.new_posts = head[1] & 2 && w.sges; /* without SGEs they are uncontrolled */
+	w.srqs = head[7] % 4 == 3;
 	w.cqs = layout == 2 ? ENDS : layout == 0 ? 1 : 2;
 	device_open(head[2] & 1);
 	extra = fake_profile()->rounds_up ? (int)depth : 0;
@@ -670,8 +713,8 @@ void world_open(const uint8_t *head)
 	raise_pair(&w.end[0]);
 	raise_pair(&w.end[2]);
 	fake_link(latency[link], rate[link]);
-	trace_step("layout %u, depth %u, %u SGEs, %s%s%s%s%u READs, link %u", layout, depth, w.sges,
-	     w.sig_all ? "all signalled, " : "", w.new_posts ? "ibv_wr_*, " : "",
+	trace_step("layout %u, depth %u, %u SGEs, %s%s%s%s%s%u READs, link %u", layout, depth, w.sges,
+	     w.srqs ? "SRQs, " : "", w.sig_all ? "all signalled, " : "", w.new_posts ? "ibv_wr_*, " : "",
 	     w.channel ? "events, " : "", w.cqx[0] ? "start_poll, " : "", w.reads, link);
 }
 
@@ -694,7 +737,8 @@ void world_close(void)
 	read_cq_events(true);
 	record_events();
 	for (unsigned i = 0; i < ENDS; i++)
-		if (CALL(ibv_destroy_qp(w.end[i].qp)))
+		if (CALL(ibv_destroy_qp(w.end[i].qp)) ||
+		    (w.srqs && ibv_destroy_srq(w.end[i].srq)))
 			violation(&w.end[i], "it cannot be destroyed");
 	read_cq_events(true);
 	for (unsigned i = 0; i < w.cqs; i++)

@@ -40,6 +40,7 @@ struct end {
 	struct ibv_qp *qp;
 	struct ibv_qp_ex *ex;            /* NULL: ibv_post_send only */
 	struct ibv_cq *scq, *rcq;
+	struct ibv_srq *srq;             /* or NULL */
 	unsigned char *local, *remote, *messages;
 	uint32_t depth, num;
 	uint32_t granted;                /* entries of its send queue: the depth or more */
@@ -70,9 +71,10 @@ struct world {
 	struct ibv_cq_ex *cqx[ENDS];     /* NULL: ordinary CQs */
 	int cqe;                         /* entries of a new CQ */
 	unsigned cqs, unacked[ENDS], arms[ENDS], events[ENDS]; /* arms, events: so far */
+	unsigned lasts[ENDS];            /* IBV_EVENT_QP_LAST_WQE_REACHED in this life */
 	unsigned early;                  /* SENDs that completed before their receive */
 	struct end end[ENDS];
-	bool held, sig_all, new_posts, atomics, hung;
+	bool held, sig_all, new_posts, srqs, atomics, hung;
 	bool set_errno;                  /* the last checked call has changed errno */
 	uint8_t reads;
 	uint32_t sges;                   /* of a send */

@@ -513,32 +513,79 @@ static unsigned count_last_wqe_events(struct ibv_context *ctx)
 	return n;
 }
 
-/* Unsignalled WRITEs that have succeeded leave the shim to find out, without a WQE of its own. */
-static void a_failed_qp_with_an_srq_raises_one_last_wqe_event(void **state)
+/* Replace a sender by one with an SRQ. */
+static struct ibv_srq *open_srq(struct rig *r, bool channel)
 {
 	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = 8, .max_sge = 1 } };
 	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC, .cap = { 16, 1, 1, 1, 0 } };
-	struct rig r, own;
 
-	rig_open(&r, (struct rig_conf){ .one_cq = true });
-	own = r;
-	attr.send_cq = attr.recv_cq = r.scq;
-	attr.srq = ibv_create_srq(r.pd, &srq_attr);
+	rig_open(r, (struct rig_conf){ .one_cq = true, .channel = channel });
+	attr.send_cq = attr.recv_cq = r->scq;
+	attr.srq = ibv_create_srq(r->pd, &srq_attr);
 	assert_non_null(attr.srq);
-	own.a = ibv_create_qp(r.pd, &attr);
-	assert_non_null(own.a);
-	rig_to_rts(&r, own.a, r.a->qp_num);
-	assert_int_equal(rig_state(r.a, IBV_QPS_RESET), 0);
-	rig_to_rts(&r, r.a, own.a->qp_num);
+	assert_int_equal(ibv_destroy_qp(r->a), 0);
+	r->a = ibv_create_qp(r->pd, &attr);
+	assert_non_null(r->a);
+	assert_int_equal(rig_state(r->b, IBV_QPS_RESET), 0);
+	rig_to_rts(r, r->b, r->a->qp_num);
+	rig_to_rts(r, r->a, r->b->qp_num);
+	return attr.srq;
+}
+
+static void close_srq(struct rig *r, struct ibv_srq *srq)
+{
+	assert_int_equal(ibv_destroy_qp(r->a), 0);
+	r->a = NULL;
+	assert_int_equal(ibv_destroy_srq(srq), 0);
+	rig_close(r);
+}
+
+/* Unsignalled WRITEs that have succeeded leave the shim to find out, without a WQE of its own. */
+static void a_failed_qp_with_an_srq_raises_one_last_wqe_event(void **state)
+{
+	struct rig r;
+	struct ibv_srq *srq = open_srq(&r, false);
+
 	for (unsigned i = 0; i < 3; i++)
-		assert_int_equal(rig_post(&own, i, IBV_WR_RDMA_WRITE, 0, 64, 0), 0);
+		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, 64, 0), 0);
 	rig_poll_nothing(r.scq);
-	assert_int_equal(rig_state(own.a, IBV_QPS_ERR), 0);
+	assert_int_equal(rig_state(r.a, IBV_QPS_ERR), 0);
 	rig_poll_nothing(r.scq);
 	assert_int_equal(count_last_wqe_events(r.ctx), 1);
-	assert_int_equal(ibv_destroy_qp(own.a), 0);
-	assert_int_equal(ibv_destroy_srq(attr.srq), 0);
-	rig_close(&r);
+	close_srq(&r, srq);
+}
+
+/*
+ * A SEND that fills the window fails. WRITEs that wait are flushed as the device does it, with its
+ * code and an event.
+ */
+static void a_failed_qp_with_an_srq_flushes_what_waits(void **state)
+{
+	const uint32_t flushed = fake_profile()->vendor == 0x02c9 ? 0xf9 : 0;
+
+	for (unsigned i = 0; i < 5; i++) {
+		struct rig r;
+		struct ibv_srq *srq = open_srq(&r, true);
+
+		fake_hold(true);
+		fake_fail_cqe(0, IBV_WC_REM_OP_ERR);
+		assert_int_equal(rig_post(&r, 0, IBV_WR_SEND, 0, LONG, IBV_SEND_SIGNALED), 0);
+		for (uint64_t id = 1; id < 4; id++)
+			assert_int_equal(post(&r, id, LONG), 0);
+		arm(&r);
+		fake_hold(false);
+		take_event(&r);
+		rig_poll(r.scq, 4, wc);
+		assert_int_equal(wc->status, IBV_WC_REM_OP_ERR);
+		for (uint64_t id = 0; id < 4; id++) {
+			assert_int_equal(wc[id].wr_id, id);
+			if (!id)
+				continue;
+			assert_int_equal(wc[id].status, IBV_WC_WR_FLUSH_ERR);
+			assert_int_equal(wc[id].vendor_err, flushed);
+		}
+		close_srq(&r, srq);
+	}
 }
 
 int main(int argc, char **argv)
@@ -570,6 +617,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_refused_destroy_loses_no_event),
 		cmocka_unit_test(a_receive_and_a_send_raise_at_most_one_event_each),
 		cmocka_unit_test(a_failed_qp_with_an_srq_raises_one_last_wqe_event),
+		cmocka_unit_test(a_failed_qp_with_an_srq_flushes_what_waits),
 	};
 
 	return rig_run_in(argc, argv, "notify", modes, sizeof(modes) / sizeof(*modes), tests,

@@ -41,8 +41,8 @@ static const struct failure {
 	[CCS_IMPAIR_ACCESS] = { IBV_WC_REM_ACCESS_ERR, 0x88 },
 	[CCS_IMPAIR_INVALID] = { IBV_WC_REM_INV_REQ_ERR, 0x8a },
 	[CCS_IMPAIR_OPERATION] = { IBV_WC_REM_OP_ERR, 0x89 },
-	[CCS_IMPAIR_FLUSH] = { IBV_WC_WR_FLUSH_ERR, 0xf9 },
-	[CCS_IMPAIR_FATAL] = { IBV_WC_WR_FLUSH_ERR, 0xf9 },
+	[CCS_IMPAIR_FLUSH] = { IBV_WC_WR_FLUSH_ERR, CCS_MLX5_FLUSHED },
+	[CCS_IMPAIR_FATAL] = { IBV_WC_WR_FLUSH_ERR, CCS_MLX5_FLUSHED },
 	[CCS_IMPAIR_PORT] = { IBV_WC_RETRY_EXC_ERR, 0x81 },
 };
 
@@ -159,11 +159,6 @@ static void move_to_error(struct qp *qp, enum ccs_impair_kind kind)
 	ccs_real()->ibv_modify_qp(qp->real, &attr, IBV_QP_STATE);
 	if (kind == CCS_IMPAIR_FATAL)
 		ccs_async_raise(qp, IBV_EVENT_QP_FATAL);
-	if (!qp->real->srq)
-		return; /* a marker is posted, whose completion has the code of a flush */
-	qp->failure.flush_seen = true;
-	if (qp->ctx->provider->has_mlx5_codes)
-		qp->failure.vendor_err = failures[CCS_IMPAIR_FLUSH].mlx5;
 }
 
 bool ccs_impair_fail(struct qp *qp, uint64_t now_ns)

@@ -4,6 +4,7 @@
 /* Records of queue pairs. */
 #include "preload/cq/notify.h"
 #include "preload/cq/shadow_cq.h"
+#include "preload/object/provider.h"
 #include "preload/object/shim.h"
 
 static inline struct qp *ccs_qp_find(const struct ibv_qp *qp)
@@ -38,12 +39,18 @@ uint32_t ccs_qp_bare_depth(const struct ctx *ctx, uint32_t wanted, uint32_t gran
  * The QP has failed. A device flushes what it has, but not necessarily what it gets afterwards
  * (irdma), so deferred WRs do not go there any more: ccs_complete_broken() completes them. WQEs
  * that were posted while the device was failing may be lost as well: the wait for them is limited.
+ * With an SRQ no WQE of ours follows (emit.c), so no other flush is waited for.
  */
 static inline void ccs_qp_fail(struct qp *qp)
 {
+	const struct ccs_provider *provider = qp->ctx->provider;
+
 	ccs_flow_fail(&qp->flow);
 	qp->broken |= qp->flow.user.enforce && qp->flow.wr_tail < qp->flow.wr_head;
-	qp->failure.flush_seen |= qp->ctx->provider->ignores_in_error; /* no flush may follow */
+	if (qp->failure.flush_seen)
+		return;
+	qp->failure.vendor_err = provider->has_mlx5_codes ? CCS_MLX5_FLUSHED : 0;
+	qp->failure.flush_seen = provider->ignores_in_error || qp->real->srq;
 }
 
 /* The QP was reset, or all WRs of the failed QP have completed. */

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { CCS_MLX5_FLUSHED = 0xf9 };        /* libmlx5's vendor_err of a flushed WQE */
+
 struct ccs_provider {
 	const char *library;             /* its file name up to the first '-' or '.' */
 	uint32_t vendor;                 /* vendor ID of its devices; 0: several */

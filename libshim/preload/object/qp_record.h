@@ -59,7 +59,7 @@ struct qp_failure {
 	uint64_t deadline_ns;            /* WQEs without a completion are lost then; 0: not set */
 	struct qp *next;                 /* in cq->broken */
 	uint32_t vendor_err;             /* vendor_err of flushed WQEs */
-	bool flush_seen;                 /* the device has flushed a WQE */
+	bool flush_seen;                 /* the device has flushed a WQE, or need not */
 	bool marker_posted;              /* the newest WQE is the shim's */
 	bool listed;                     /* in cq->broken, or being destroyed */
 	atomic_bool fatal_given;         /* the application has read IBV_EVENT_QP_FATAL of async.c */
