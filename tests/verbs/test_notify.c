@@ -500,6 +500,55 @@ static void a_receive_and_a_send_raise_at_most_one_event_each(void **state)
 	rig_close(&r);
 }
 
+/* A send raises no event of a request for solicited completions, and one of the next request. */
+static void a_solicited_request_adds_no_event_to_the_next(void **state)
+{
+	struct rig r;
+
+	open_rig(&r);
+	for (uint64_t i = 0; i < 20; i++) {
+		assert_int_equal(ibv_req_notify_cq(r.scq, 1), 0);
+		assert_int_equal(post(&r, i, K4), 0);
+		rig_poll(r.scq, 1, wc);
+		assert_false(event_comes(&r, 0));
+		arm(&r);
+		assert_int_equal(post(&r, i, K4), 0);
+		take_event(&r);
+		if (i % 2)
+			rig_poll(r.scq, 1, wc);
+		wait_until_done();
+		assert_false(event_comes(&r, 5));
+		if (i % 2 == 0)
+			rig_poll(r.scq, 1, wc);
+	}
+	rig_close(&r);
+}
+
+/* Also where a request counts completions that are not polled. */
+static void a_solicited_request_counts_no_successful_send(void **state)
+{
+	const size_t end = 2 * (size_t)LONG - 64;
+	struct rig r;
+
+	open_rig(&r);
+	for (uint64_t i = 0; i < 10; i++) {
+		unsigned spins = 0;
+
+		rig_fill(&r);
+		for (uint64_t id = 0; id < 2; id++)
+			assert_int_equal(rig_post(&r, id, IBV_WR_RDMA_WRITE, id * LONG, LONG,
+						  IBV_SEND_SIGNALED), 0);
+		while (memcmp(r.src + end, r.dst + end, 64) != 0)
+			assert_true(rig_keep_waiting(&spins));
+		for (unsigned k = 0; k < 2; k++) {
+			assert_int_equal(ibv_req_notify_cq(r.scq, 1), 0);
+			assert_false(event_comes(&r, 5));
+		}
+		rig_poll(r.scq, 2, wc);
+	}
+	rig_close(&r);
+}
+
 static unsigned count_last_wqe_events(struct ibv_context *ctx)
 {
 	struct pollfd p = { .fd = ctx->async_fd, .events = POLLIN };
@@ -616,6 +665,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_request_outlives_the_event_of_a_polled_receive),
 		cmocka_unit_test(a_refused_destroy_loses_no_event),
 		cmocka_unit_test(a_receive_and_a_send_raise_at_most_one_event_each),
+		cmocka_unit_test(a_solicited_request_adds_no_event_to_the_next),
+		cmocka_unit_test(a_solicited_request_counts_no_successful_send),
 		cmocka_unit_test(a_failed_qp_with_an_srq_raises_one_last_wqe_event),
 		cmocka_unit_test(a_failed_qp_with_an_srq_flushes_what_waits),
 	};

@@ -276,6 +276,20 @@ static bool may_have_raised(struct cq *cq)
 	return raised;
 }
 
+/* Whether the device would raise an event for one of the completions that are ready. Which receive
+ * is solicited is not known. */
+static bool counts_ready(const struct cq *cq, bool solicited_only)
+{
+	bool counts = false;
+
+	for (uint32_t i = cq->ready.tail; i != cq->ready.head && !counts; i++) {
+		const struct ibv_wc *wc = &cq->ready.entry[i & cq->ready.mask].wc;
+
+		counts = !solicited_only || wc->status || wc->opcode & IBV_WC_RECV;
+	}
+	return counts && cq->ctx->provider->arms_by_index;
+}
+
 /*
  * If the previous request may have raised an event that the application has not read yet, both
  * count: reading that event does not end this request.
@@ -285,20 +299,22 @@ void ccs_notify_request(struct cq *cq, bool solicited_only)
 	/* This replaces an undecided request. */
 	const unsigned requests = ccs_notify_is_undecided(cq) ? 0
 							      : atomic_load(&cq->events.requests);
+	/* Sends raise no event of a solicited request, unless they fail. */
+	const bool completed = !atomic_load(&cq->events.solicited) || cq->events.shadow_completed;
+	const bool solicited = solicited_only && (!requests || atomic_load(&cq->events.solicited));
 	bool raised = requests && may_have_raised(cq);
 
 	want_event_qp(cq);
 	atomic_store(&cq->events.app_completed, false);
 	/* Count completions that are not polled yet where the device counts them. */
-	cq->events.shadow_completed = ccs_cq_ready_count(cq) && cq->ctx->provider->arms_by_index;
+	cq->events.shadow_completed = counts_ready(cq, solicited);
 	if (stands(cq, requests, solicited_only)) {
 		if (raised)
 			atomic_store(&cq->events.requests, 2);
 		return;
 	}
-	atomic_store(&cq->events.solicited,
-		     solicited_only && (!requests || atomic_load(&cq->events.solicited)));
-	if (atomic_exchange(&cq->events.source, CCS_EVENT_NONE) != CCS_EVENT_NONE)
+	atomic_store(&cq->events.solicited, solicited);
+	if (atomic_exchange(&cq->events.source, CCS_EVENT_NONE) != CCS_EVENT_NONE && completed)
 		raised = requests;
 	if (raised || !requests)
 		atomic_store(&cq->events.requests, raised ? 2 : 1);

@@ -273,6 +273,7 @@ void ccs_drain_arm(struct cq *cq, bool solicited_only)
 	/* Completions from before raise no event, unless the device counts those not polled yet. */
 	if (atomic_load(&cq->events.has_internal) || atomic_load(&cq->events.all_unsignalled) ||
 	    atomic_load(&cq->broken) ||
+	    (atomic_load(&cq->events.solicited) && !solicited_only) ||
 	    (atomic_load(&cq->events.busy) && !cq->ctx->provider->arms_by_index))
 		ccs_drain(cq, true);
 	ccs_notify_request(cq, solicited_only);
