@@ -48,7 +48,8 @@ void ccs_lock_wait(struct ccs_lock *l)
 	atomic_fetch_sub(&l->sleepers, 1);
 }
 
-void ccs_lock_wake(struct ccs_lock *l)
+int ccs_lock_wake(struct ccs_lock *l)
 {
 	futex(l, FUTEX_WAKE, 1, NULL);
+	return 0;
 }

@@ -21,7 +21,7 @@ struct ccs_lock {
 /* Called if another thread holds the lock; if a thread sleeps for it. Not inlined, so that those
  * that lock and unlock save no registers for it. */
 __attribute__((noinline, cold)) void ccs_lock_wait(struct ccs_lock *l);
-__attribute__((noinline, cold)) void ccs_lock_wake(struct ccs_lock *l);
+__attribute__((noinline, cold)) int ccs_lock_wake(struct ccs_lock *l); /* returns 0 */
 
 static inline bool ccs_trylock(struct ccs_lock *l)
 {
@@ -45,6 +45,10 @@ static inline void ccs_unlock_quietly(struct ccs_lock *l)
 {
 	atomic_store_explicit(&l->held, 0, memory_order_release);
 }
+
+/* The compiler keeps no member of *object, nor its address, in a register from before this: the data
+ * path would use more registers than it need not save. */
+#define CCS_READ_AGAIN(object) __asm__("" : "+r"(object))
 
 static inline void ccs_unlock(struct ccs_lock *l)
 {

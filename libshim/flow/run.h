@@ -13,7 +13,7 @@
  *           ccs_flow_run_begin(f, single, &run);
  *   while (n < ccs_flow_run_limit(f, kind) && ccs_flow_run_fits(f, &run, len, kind))
  *           ccs_flow_run_add(f, &run, len, flags, kind, id);
- *   ccs_flow_run_end(f, &run, kind);
+ *   ccs_flow_run_end(f, &run, n, kind);
  *
  * The entries of a run's WRs are filled only when they are needed: if a segment is taken back, or
  * fails. Completions of whole signalled WRs, with the unsignalled WRs before them, form runs in the
@@ -85,23 +85,24 @@ static inline void ccs_flow_run_add(const struct ccs_flow *f, struct ccs_flow_ru
 	run->bytes += len;
 }
 
-static inline void ccs_flow_run_end(struct ccs_flow *f, const struct ccs_flow_run *run,
+/* End a run of n WRs, which is at least one. */
+static inline void ccs_flow_run_end(struct ccs_flow *f, const struct ccs_flow_run *run, unsigned n,
 				    enum ccs_flow_run_kind kind)
 {
 	const bool signal = kind != CCS_RUN_UNSIGNALLED;
-	const uint64_t n = run->seg - f->seg_head;
 
 	f->budget.wrs -= (uint8_t)n;
 	f->budget.bytes -= (uint16_t)run->bytes;
 	f->untimed += (uint8_t)n;
-	f->unsignalled = signal ? 0 : f->unsignalled + (uint32_t)n;
+	f->unsignalled = signal ? 0 : f->unsignalled + n;
 	f->unsignalled_bytes = signal ? 0 : f->unsignalled_bytes + run->bytes;
 	f->inflight += run->bytes;
 	f->sent += run->bytes;
-	f->wr_next = f->wr_head = run->wr;
-	f->seg_head = run->seg;
+	f->wr_next += n;
+	f->wr_head += n;
+	f->seg_head += n;
 	if (kind == CCS_RUN_READ) {
-		f->reads.outstanding += (uint32_t)n;
+		f->reads.outstanding += n;
 		f->reads.bytes += run->bytes;
 	}
 }
@@ -153,7 +154,8 @@ static inline void ccs_flow_end_completed(struct ccs_flow *f, const struct ccs_f
 	f->wr_tail += n; /* each segment is a whole WR */
 	f->seg_tail = run->seg;
 	f->inflight -= run->bytes;
-	f->reads.outstanding -= run->reads;
+	if (__builtin_expect(run->reads, 0)) /* in another cache line */
+		f->reads.outstanding -= run->reads;
 	f->pending_bytes += run->bytes;
 	f->stats.segments += n;
 	f->stats.wrs += n;

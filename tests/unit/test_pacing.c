@@ -320,7 +320,7 @@ static bool post_run(struct ccs_flow *f, uint64_t len)
 	if (!ccs_flow_run_fits(f, &run, len, CCS_RUN_SIGNALED))
 		return false;
 	ccs_flow_run_add(f, &run, len, 0, CCS_RUN_SIGNALED, 0);
-	ccs_flow_run_end(f, &run, CCS_RUN_SIGNALED);
+	ccs_flow_run_end(f, &run, 1, CCS_RUN_SIGNALED);
 	return true;
 }
 

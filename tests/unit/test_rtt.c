@@ -418,7 +418,7 @@ static void post_and_complete(struct ccs_flow *f)
 	ccs_flow_run_begin(f, true, &run);
 	assert_true(ccs_flow_run_fits(f, &run, 64, CCS_RUN_SIGNALED));
 	ccs_flow_run_add(f, &run, 64, 0, CCS_RUN_SIGNALED, 0);
-	ccs_flow_run_end(f, &run, CCS_RUN_SIGNALED);
+	ccs_flow_run_end(f, &run, 1, CCS_RUN_SIGNALED);
 	assert_non_null(ccs_flow_complete_whole(f, (uint32_t)f->seg_tail));
 }
 

@@ -418,7 +418,7 @@ static const struct ccs_seg *post_run(const struct mwr *wr)
 	}
 	ccs_flow_run_add(&m.flow, &run, wr->len, wr->flags & ~(uint32_t)CCS_WR_SIGNALED, kind,
 			 m.flow.wr_head);
-	ccs_flow_run_end(&m.flow, &run, kind);
+	ccs_flow_run_end(&m.flow, &run, 1, kind);
 	return ccs_flow_seg(&m.flow, ccs_flow_newest(&m.flow));
 }
 

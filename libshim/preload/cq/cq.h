@@ -107,6 +107,8 @@ static inline void ccs_broken_put(struct qp *qp)
 	do
 		qp->failure.next = first;
 	while (!atomic_compare_exchange_weak(&qp->cq->broken, &first, qp));
+	if (!first)
+		atomic_fetch_add(&qp->cq->timed, 1);
 	ccs_cq_end_idle(qp->cq);
 }
 
@@ -122,8 +124,11 @@ static inline void ccs_broken_add(struct qp *qp)
 /* Remove all. Returns the first QP, or NULL. cq->lock is held. */
 static inline struct qp *ccs_broken_take(struct cq *cq)
 {
-	return atomic_load_explicit(&cq->broken, memory_order_relaxed)
-		? atomic_exchange(&cq->broken, NULL) : NULL;
+	struct qp *first = atomic_load_explicit(&cq->broken, memory_order_relaxed);
+
+	if (first && (first = atomic_exchange(&cq->broken, NULL)))
+		atomic_fetch_sub(&cq->timed, 1);
+	return first;
 }
 
 /* The QP is being destroyed: it is not added again. cq->lock and qp->lock are held. */

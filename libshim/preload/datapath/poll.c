@@ -12,12 +12,20 @@
 #include "preload/datapath/pacer_thread.h"
 #include "preload/object/registry.h"
 
-enum { FAIR = 4 };                       /* polls, of which the application's CQ is first in one */
+/* Of so many polls one goes through all CQs, the application's own first: of more, the longer that
+ * is empty, if there is one shadow CQ only. */
+enum { FAIR = 4, FAIR_MOST = 16 };
 
 static int poll_app(struct cq *cq, int n, struct ibv_wc *wc)
 {
+	const struct shadow *s = atomic_load_explicit(&cq->shadows, memory_order_acquire);
 	const int got = cq->ctx->real.poll_cq(cq->app, n, wc);
 
+	if (got > 0 || (s && s->next))
+		cq->turn = FAIR;
+	else if (cq->turn < FAIR_MOST)
+		cq->turn += FAIR;
+	cq->left = cq->turn;
 	if (got > 0 && cq->channel)
 		atomic_store_explicit(&cq->events.app_completed, true, memory_order_relaxed);
 	return got;
@@ -52,7 +60,6 @@ static int add_received(struct cq *cq, int first, int n, struct ibv_wc *wc)
 
 	if (first < 0 || first == n)
 		return first;
-	cq->polls = 0;
 	second = poll_app(cq, n - first, wc + first);
 	if (second > 0)
 		return first + queue_behind_pending(cq, second, n - first, wc + first);
@@ -83,12 +90,10 @@ static __attribute__((noinline)) int poll_shadows(struct cq *cq, int n, struct i
  */
 static int merge(struct cq *cq, int n, struct ibv_wc *wc)
 {
-	const bool fair = ++cq->polls >= FAIR && !ccs_cq_ready_count(cq);
 	int got;
 
-	if (!fair)
+	if (--cq->left > 0 || ccs_cq_ready_count(cq))
 		return add_received(cq, poll_shadows(cq, n, wc), n, wc);
-	cq->polls = 0;
 	got = poll_app(cq, n, wc);
 	if (got > 0)
 		return queue_behind_pending(cq, got, n, wc);
@@ -201,9 +206,9 @@ static int deliver_batches(struct cq *cq, struct shadow *s, int got, int done, i
  * of the poll before it.
  */
 static __attribute__((noinline)) int
-end_fast_poll(struct cq *cq, struct shadow *s, int got, int done, int n, struct ibv_wc *wc,
-	      uint64_t before_ns)
+end_fast_poll(struct cq *cq, int got, int done, int n, struct ibv_wc *wc, uint64_t before_ns)
 {
+	struct shadow *s = cq->recent;
 	/* If there are several shadow CQs, only s is known to have been empty. */
 	const bool single = !s->next && atomic_load(&cq->shadows) == s;
 
@@ -222,8 +227,8 @@ end_fast_poll(struct cq *cq, struct shadow *s, int got, int done, int n, struct 
 	cq->out_space = 0;
 	if (!done && got < 0)
 		done = got;
-	/* With polls == 0 the application's own CQ was first. */
-	return unlock_after_poll(cq, cq->polls ? add_received(cq, done, n, wc) : done,
+	/* The application's own CQ may have been first. */
+	return unlock_after_poll(cq, cq->left < cq->turn ? add_received(cq, done, n, wc) : done,
 				 CCS_TIME_UNKNOWN);
 }
 
@@ -251,7 +256,7 @@ static bool become_idle(struct cq *cq)
 		return false;
 	}
 	cq->polled_ns = CCS_TIME_UNKNOWN;
-	cq->polls = FAIR; /* the next poll is not fast */
+	cq->left = 0; /* the next poll is not fast */
 	return true;
 }
 
@@ -282,41 +287,45 @@ static inline int poll_app_only(struct cq *cq, int n, struct ibv_wc *wc)
 /* Deliver a completion that was polled alone. Returns whether it is a whole WR's success. */
 static inline __attribute__((always_inline)) bool deliver_single(struct cq *cq, struct ibv_wc *wc)
 {
-	const uint64_t token = wc->wr_id;
-	struct qp *qp = ccs_registry_lock(cq, (uint32_t)(token >> 32));
+	struct qp *qp = ccs_registry_lock(cq, (uint32_t)(wc->wr_id >> 32));
 	const struct ccs_seg *seg;
 
 	if (__builtin_expect(!qp, 0))
 		return false;
-	seg = wc->status ? NULL : ccs_flow_complete_whole(&qp->flow, (uint32_t)token);
-	if (__builtin_expect(seg != NULL, 1)) {
-		wc->wr_id = seg->id;
-		ccs_flow_free_all_polled(&qp->flow);
-		CCS_PROBE4(complete, qp->qp_num, seg->id, seg->len, (uint32_t)IBV_WC_SUCCESS);
+	CCS_READ_AGAIN(qp);
+	seg = wc->status ? NULL : ccs_flow_complete_whole(&qp->flow, (uint32_t)wc->wr_id);
+	if (__builtin_expect(!seg, 0)) {
+		ccs_unlock(&qp->lock);
+		return false;
 	}
+	wc->wr_id = seg->id;
+	CCS_PROBE4(complete, qp->qp_num, seg->id, seg->len, (uint32_t)IBV_WC_SUCCESS);
+	CCS_READ_AGAIN(qp);
+	ccs_flow_free_all_polled(&qp->flow);
 	ccs_emit_leave(qp, false);
-	return seg;
+	return true;
 }
 
 /*
- * Poll s for `size` completions first. Most polls are for one completion, which is of a whole WR
- * and takes few instructions.
+ * Poll cq->recent for `size` completions first. Most polls are for one completion, which is of a
+ * whole WR and takes few instructions.
  */
 static inline __attribute__((always_inline)) int
-poll_fast(struct cq *cq, struct shadow *s, int size, int n, struct ibv_wc *wc, uint64_t before_ns)
+poll_fast(struct cq *cq, int size, int n, struct ibv_wc *wc, uint64_t before_ns)
 {
-	const int got = cq->ctx->real.poll_cq(s->cq, size, wc);
-	int done = 0;
+	const int got = cq->ctx->real.poll_cq(cq->recent->cq, size, wc);
 
-	if (__builtin_expect(got == 1, 1))
-		done = deliver_single(cq, wc);
-	if (__builtin_expect(done < n, 0))
-		return end_fast_poll(cq, s, got, done, n, wc, before_ns);
-	s->empty = 0;
+	if (__builtin_expect(got != 1, 0))
+		return end_fast_poll(cq, got, 0, n, wc, before_ns);
+	if (__builtin_expect(!deliver_single(cq, wc), 0))
+		return end_fast_poll(cq, 1, 0, n, wc, before_ns);
+	if (__builtin_expect(n != 1, 0))
+		return end_fast_poll(cq, 1, 1, n, wc, before_ns);
+	cq->recent->empty = 0;
 	cq->idle_polls = 0;
 	ccs_unlock(&cq->lock);
 	ccs_pacer_thread_after_poll(cq, CCS_TIME_UNKNOWN, false);
-	return n;
+	return 1;
 }
 
 /*
@@ -335,13 +344,12 @@ static __attribute__((noinline)) int poll_in_turn(struct cq *cq, int n, struct i
 	if (!s)
 		return poll_and_unlock(cq, n, wc);
 	cq->polled_ns = CCS_TIME_UNKNOWN;
-	if (++cq->polls >= FAIR) {
-		cq->polls = 0;
+	if (--cq->left <= 0) {
 		got = poll_app(cq, n, wc);
 		if (__builtin_expect(got, 0))
 			return end_with_received(cq, got, n, wc);
 	}
-	got = poll_fast(cq, s, batch_size(n), n, wc, before_ns);
+	got = poll_fast(cq, batch_size(n), n, wc, before_ns);
 	ccs_mailbox_poll();
 	return got;
 }
@@ -349,6 +357,7 @@ static __attribute__((noinline)) int poll_in_turn(struct cq *cq, int n, struct i
 /* A batch must be polled for an RTT, even if the application wants few. */
 static inline int poll_slowly(struct cq *cq, int n, struct ibv_wc *wc)
 {
+	CCS_READ_AGAIN(cq);
 	return atomic_load_explicit(&cq->timed, memory_order_relaxed) ? poll_and_unlock(cq, n, wc)
 								      : poll_in_turn(cq, n, wc);
 }
@@ -369,31 +378,28 @@ static int poll_any(struct cq *cq, int n, struct ibv_wc *wc)
  */
 static int poll_idle(struct cq *cq, int n, struct ibv_wc *wc)
 {
-	if (ccs_forked() || !ccs_trylock(&cq->lock))
+	if (!ccs_trylock(&cq->lock))
 		return poll_any(cq, n, wc);
 	return poll_app_only(cq, n, wc);
 }
 
 /* Whether a poll of s may have to do more than deliver completions of whole WRs. */
-static inline bool must_poll_slowly(struct cq *cq, const struct shadow *s)
+static inline bool must_poll_slowly(struct cq *cq)
 {
-	return !s || !ccs_shadow_is_active(s) || cq->polled_ns != CCS_TIME_UNKNOWN ||
-	       atomic_load_explicit(&cq->timed, memory_order_relaxed) ||
-	       atomic_load_explicit(&cq->broken, memory_order_relaxed);
+	return !cq->recent || !ccs_shadow_is_active(cq->recent) ||
+	       cq->polled_ns != CCS_TIME_UNKNOWN ||
+	       atomic_load_explicit(&cq->timed, memory_order_relaxed);
 }
 
 /* Most polls find what they want in the shadow CQ of those before them. */
 static int poll_recent(struct cq *cq, int n, struct ibv_wc *wc)
 {
-	struct shadow *s;
-
-	if (n <= 0 || n > CCS_BATCH || ccs_forked() || !ccs_trylock(&cq->lock))
+	if (n <= 0 || n > CCS_BATCH || !ccs_trylock(&cq->lock))
 		return poll_any(cq, n, wc);
-	s = cq->recent;
-	if (cq->polls + 1 >= FAIR || must_poll_slowly(cq, s))
+	CCS_READ_AGAIN(cq);
+	if (must_poll_slowly(cq) || --cq->left <= 0)
 		return poll_slowly(cq, n, wc);
-	cq->polls++;
-	return poll_fast(cq, s, n, n, wc, CCS_TIME_UNKNOWN);
+	return poll_fast(cq, n, n, wc, CCS_TIME_UNKNOWN);
 }
 
 int ccs_cq_poll(struct cq *cq, int n, struct ibv_wc *wc)

@@ -124,26 +124,20 @@ static __attribute__((noinline, pure)) uint64_t sum_of_sges(const struct qp *qp,
 	return ccs_wr_len(qp, wr);
 }
 
-/* Add a WR, signalled as the kind requires, to a run, and build its WQE, but for `next`. token: of
- * the QP's segment 0. False: it cannot be in this run. */
-static inline __attribute__((always_inline)) bool
-add_to_run(struct qp *qp, const struct ibv_send_wr *wr, enum ccs_flow_run_kind kind,
-	   struct ccs_flow_run *run, uint64_t token, struct ibv_send_wr *wqe)
+/* Whether a WR of that opcode may be in a run of that kind. The device refuses unknown atomics. */
+static inline bool is_of_kind(const struct qp *qp, enum ibv_wr_opcode opcode,
+			      enum ccs_flow_run_kind kind)
 {
-	const uint32_t flags = ccs_opcode_flags(wr->opcode);
-	uint64_t len;
+	const uint32_t flags = ccs_opcode_flags(opcode) & (CCS_WR_READ | CCS_WR_NO_DEFER);
 
-	if ((flags & (CCS_WR_READ | CCS_WR_NO_DEFER)) != (kind == CCS_RUN_READ ? CCS_WR_READ : 0))
-		return false;
-	if (kind == CCS_RUN_READ && wr->opcode != IBV_WR_RDMA_READ && !qp->ctx->atomics)
-		return false; /* the device refuses them */
-	len = __builtin_expect(wr->num_sge == 1, 1) ? wr->sg_list->length : sum_of_sges(qp, wr);
-	if (!ccs_flow_run_fits(&qp->flow, run, len, kind))
-		return false;
-	ccs_wr_build_whole(wr, kind != CCS_RUN_UNSIGNALLED, kind == CCS_RUN_READ,
-			   token | (uint32_t)run->seg, wqe);
-	ccs_flow_run_add(&qp->flow, run, len, flags, kind, wr->wr_id);
-	return true;
+	return flags == (kind == CCS_RUN_READ ? CCS_WR_READ : 0) &&
+	       (kind != CCS_RUN_READ || opcode == IBV_WR_RDMA_READ || qp->ctx->atomics);
+}
+
+/* The length of a WR of a known opcode. */
+static inline uint64_t run_len(const struct qp *qp, const struct ibv_send_wr *wr)
+{
+	return __builtin_expect(wr->num_sge == 1, 1) ? wr->sg_list->length : sum_of_sges(qp, wr);
 }
 
 /*
@@ -160,19 +154,27 @@ accept_run(struct qp *qp, struct ibv_send_wr *wr, enum ccs_flow_run_kind kind,
 	const uint64_t token = ccs_token(qp, 0);
 	struct ibv_send_wr *out = *wqe, *const end = out + (most < limit ? most : limit);
 	struct ccs_flow_run run;
+	uint64_t len, number;
 
 	ccs_flow_run_begin(f, false, &run);
 	for (; wr && out < end; wr = wr->next, out++) {
 		const bool signal = (wr->send_flags | all) & IBV_SEND_SIGNALED;
 
-		if (signal != (kind != CCS_RUN_UNSIGNALLED) ||
-		    !add_to_run(qp, wr, kind, &run, token, out))
+		if (signal != (kind != CCS_RUN_UNSIGNALLED) || !is_of_kind(qp, wr->opcode, kind))
 			break;
+		len = run_len(qp, wr);
+		if (!ccs_flow_run_fits(f, &run, len, kind))
+			break;
+		number = (uint32_t)run.seg;
+		ccs_flow_run_add(f, &run, len, ccs_opcode_flags(wr->opcode), kind, wr->wr_id);
+		CCS_READ_AGAIN(wr);
+		ccs_wr_build_whole(wr, kind != CCS_RUN_UNSIGNALLED, kind == CCS_RUN_READ,
+				   token | number, out);
 		out->next = out + 1;
 	}
 	if (out == *wqe)
 		return wr;
-	ccs_flow_run_end(f, &run, kind);
+	ccs_flow_run_end(f, &run, (unsigned)(out - *wqe), kind);
 	*wqe = out;
 	return wr;
 }
@@ -185,46 +187,10 @@ accept_other_run(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **wqe
 			  most);
 }
 
-/* Accept a lone WR as a run of one. False: it may have to wait. */
-static inline __attribute__((always_inline)) bool
-accept_single(struct qp *qp, struct ibv_send_wr *wr, enum ccs_flow_run_kind kind,
-	      struct ibv_send_wr *wqe)
-{
-	struct ccs_flow_run run;
-
-	if (!ccs_flow_run_limit(&qp->flow, kind))
-		return false;
-	ccs_flow_run_begin(&qp->flow, true, &run);
-	if (!add_to_run(qp, wr, kind, &run, ccs_token(qp, 0), wqe))
-		return false;
-	wqe->next = NULL;
-	ccs_flow_run_end(&qp->flow, &run, kind);
-	return true;
-}
-
-static __attribute__((noinline)) bool accept_other(struct qp *qp, struct ibv_send_wr *wr,
-						   enum ccs_flow_run_kind kind,
-						   struct ibv_send_wr *wqe)
-{
-	return accept_single(qp, wr, kind, wqe);
-}
-
 /* Whether the WR may be in a run. */
 static inline bool has_budget(struct qp *qp, const struct ibv_send_wr *wr)
 {
 	return qp->flow.budget.wrs || ccs_flow_grant(&qp->flow, ccs_wr_len(qp, wr));
-}
-
-static inline __attribute__((always_inline)) bool
-accept_lone(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr *wqe)
-{
-	if (!has_budget(qp, wr))
-		return false;
-	if (__builtin_expect(!is_signalled(qp, wr), 0))
-		return accept_other(qp, wr, CCS_RUN_UNSIGNALLED, wqe);
-	return accept_single(qp, wr, CCS_RUN_SIGNALED, wqe) ||
-	       (ccs_opcode_flags(wr->opcode) & CCS_WR_READ &&
-		accept_other(qp, wr, CCS_RUN_READ, wqe));
 }
 
 /*
@@ -363,8 +329,6 @@ static __attribute__((noinline)) int post_any(struct qp *qp, struct ibv_send_wr 
 	const int saved = errno;
 	int rc;
 
-	if (ccs_forked())
-		return qp->ctx->real.post_send(qp->real, wr, bad);
 	if (syscalls && is_list_refused(wr, bad))
 		return EINVAL;
 	ccs_accept_lock(qp);
@@ -392,30 +356,102 @@ static __attribute__((noinline)) void prepare_post(struct qp *qp)
 	ccs_qp_wake_shadow(qp);
 }
 
-/* The rest of ccs_post() if the device has returned an error, or if the CQ has a channel. */
-static __attribute__((noinline)) int end_post(struct qp *qp, struct ibv_send_wr *wr, int rc,
-					      const struct ibv_send_wr *wqe,
-					      const struct ibv_send_wr *bad_wqe,
-					      struct ibv_send_wr **bad, int saved)
+/* A lone WR on its way to the device. All is in memory, so that ccs_post() saves few registers. */
+struct lone {
+	struct ibv_send_wr wqe, *bad_wqe, *wr, **bad;
+	int saved;
+};
+
+/* The rest of post_lone() if the device has returned an error, or if the CQ has a channel. */
+static __attribute__((noinline)) int end_post(struct qp *qp, int rc, const struct lone *l)
 {
 	struct ccs_post_outcome o = { .first = qp->flow.wr_head - 1, .device = rc };
 	uint64_t now_ns = CCS_TIME_UNKNOWN;
 
 	if (rc) {
-		o.refused = ccs_emit_return(qp, ccs_flow_newest(&qp->flow), wqe, bad_wqe);
+		o.refused = ccs_emit_return(qp, ccs_flow_newest(&qp->flow), &l->wqe, l->bad_wqe);
 		if (o.refused != UINT64_MAX)
-			set_sources(&qp->flow, o.first, wr);
-		rc = resolve_post_result(qp, &o, wr, bad);
+			set_sources(&qp->flow, o.first, l->wr);
+		rc = resolve_post_result(qp, &o, l->wr, l->bad);
 	}
 	ccs_emit_schedule(qp, &now_ns);
 	ccs_qp_leave(qp);
-	return ccs_posted(saved, rc);
+	return ccs_posted(l->saved, rc);
 }
 
-/* Whether the QP's state does not let a WR leave at once. */
-static inline bool is_slow(const struct qp *qp)
+static int post_other(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+
+/* Post a lone WR as a run of one, and release the lock. common: it has one SGE, unless post_other()
+ * is to post it; what is rare is not here, so that no call but the device's needs registers. */
+static inline __attribute__((always_inline)) int post_lone(struct qp *qp, struct ibv_send_wr *wr,
+							   struct ibv_send_wr **bad,
+							   enum ccs_flow_run_kind kind, bool common)
 {
-	return qp->scheduled || qp->broken || qp->resumed || qp->early || qp->special;
+	struct ccs_flow_run run;
+	struct lone l;
+	uint64_t len, token;
+	int rc;
+
+	if (!is_of_kind(qp, wr->opcode, kind) ||
+	    (common ? wr->num_sge != 1 : !ccs_flow_run_limit(&qp->flow, kind)))
+		return common ? post_other(qp, wr, bad) : post_gated(qp, wr, bad);
+	len = common ? wr->sg_list->length : run_len(qp, wr);
+	l.wqe.next = l.bad_wqe = NULL;
+	l.wr = wr;
+	l.bad = bad;
+	ccs_flow_run_begin(&qp->flow, true, &run);
+	if (!ccs_flow_run_fits(&qp->flow, &run, len, kind))
+		return post_gated(qp, wr, bad);
+	token = ccs_token(qp, run.seg);
+	ccs_flow_run_add(&qp->flow, &run, len, ccs_opcode_flags(wr->opcode), kind, wr->wr_id);
+	CCS_READ_AGAIN(wr);
+	ccs_wr_build_whole(wr, kind != CCS_RUN_UNSIGNALLED, kind == CCS_RUN_READ, token, &l.wqe);
+	CCS_READ_AGAIN(qp);
+	ccs_flow_run_end(&qp->flow, &run, 1, kind);
+	if (__builtin_expect(qp->events.enabled || ccs_shadow_watch(qp->shadow), 0))
+		prepare_post(qp);
+	ccs_publish_prefetch(qp);
+	l.saved = errno;
+	rc = qp->ctx->real.post_send(qp->real, &l.wqe, &l.bad_wqe);
+	CCS_PROBE3(post, qp->qp_num, qp->flow.wr_head, qp->flow.wr_next);
+	if (__builtin_expect(rc || qp->events.enabled, 0))
+		return end_post(qp, rc, &l);
+	ccs_unlock_quietly(&qp->lock);
+	return ccs_lock_has_sleepers(&qp->lock) ? ccs_lock_wake(&qp->lock) : 0;
+}
+
+/* Any WR but a signalled SEND or WRITE of one SGE. */
+static __attribute__((noinline)) int post_other(struct qp *qp, struct ibv_send_wr *wr,
+						struct ibv_send_wr **bad)
+{
+	const bool reads = ccs_opcode_flags(wr->opcode) & CCS_WR_READ;
+
+	return post_lone(qp, wr, bad, !is_signalled(qp, wr) ? CCS_RUN_UNSIGNALLED
+				      : reads ? CCS_RUN_READ : CCS_RUN_SIGNALED, false);
+}
+
+/* With a budget. Not inlined, for its two callers. */
+static __attribute__((noinline)) int post_now(struct qp *qp, struct ibv_send_wr *wr,
+					      struct ibv_send_wr **bad)
+{
+	if (__builtin_expect(!is_signalled(qp, wr), 0))
+		return post_other(qp, wr, bad);
+	return post_lone(qp, wr, bad, CCS_RUN_SIGNALED, true);
+}
+
+/* Without a budget. */
+static __attribute__((noinline)) int post_granted(struct qp *qp, struct ibv_send_wr *wr,
+						  struct ibv_send_wr **bad)
+{
+	return has_budget(qp, wr) ? post_now(qp, wr, bad) : post_gated(qp, wr, bad);
+}
+
+/* The QP's state does not let a WR leave at once. */
+static __attribute__((noinline)) int post_slowly(struct qp *qp, struct ibv_send_wr *wr,
+						 struct ibv_send_wr **bad)
+{
+	ccs_unlock(&qp->lock);
+	return post_any(qp, wr, bad);
 }
 
 /*
@@ -424,26 +460,13 @@ static inline bool is_slow(const struct qp *qp)
  */
 int ccs_post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
-	struct ibv_send_wr wqe, *bad_wqe = NULL;
-	int rc, saved;
-
 	ccs_accept_prefetch(qp);
-	if (!wr || wr->next || ccs_forked() || !ccs_trylock(&qp->lock))
+	if (!wr || wr->next || !ccs_trylock(&qp->lock))
 		return post_any(qp, wr, bad);
-	if (is_slow(qp)) {
-		ccs_unlock(&qp->lock);
-		return post_any(qp, wr, bad);
-	}
-	if (!accept_lone(qp, wr, &wqe))
-		return post_gated(qp, wr, bad);
-	if (__builtin_expect(qp->events.enabled || ccs_shadow_watch(qp->shadow), 0))
-		prepare_post(qp);
-	ccs_publish_prefetch(qp);
-	saved = errno;
-	rc = qp->ctx->real.post_send(qp->real, &wqe, &bad_wqe);
-	CCS_PROBE3(post, qp->qp_num, qp->flow.wr_head, qp->flow.wr_next);
-	if (__builtin_expect(rc || qp->events.enabled, 0))
-		return end_post(qp, wr, rc, &wqe, bad_wqe, bad, saved);
-	ccs_unlock(&qp->lock);
-	return 0;
+	CCS_READ_AGAIN(qp);
+	if (qp->scheduled || qp->broken || qp->resumed || qp->early || qp->special)
+		return post_slowly(qp, wr, bad);
+	if (!qp->flow.budget.wrs)
+		return post_granted(qp, wr, bad);
+	return post_now(qp, wr, bad);
 }

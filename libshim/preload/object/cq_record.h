@@ -121,7 +121,8 @@ struct cq {
 	_Atomic(struct qp *) broken;     /* QPs that have failed, and have WRs to complete; cq.h */
 	atomic_bool direct;              /* direct verbs read its ring */
 	struct cq_events events;
-	atomic_int timed;                /* QPs with segments in flight whose RTT is measured */
+	atomic_int timed;                /* QPs with segments in flight whose RTT is measured; +1 if
+					  * `broken` has any */
 	atomic_uint async_acked;         /* errors of a shadow CQ, already acknowledged to it */
 	_Atomic(struct shadow *) shadows;
 	struct ccs_lock lock;            /* guards the members up to batch_lock */
@@ -142,7 +143,7 @@ struct cq {
 	} idle;                          /* arguments of a poll while no WQE is in flight */
 	unsigned idle_polls;             /* consecutive empty polls: the application spins */
 	bool woken;                      /* an event woke the application: completions are recent */
-	unsigned polls;                  /* since the application's own CQ was polled */
+	int turn, left;                  /* polls from one of the application's own CQ to the next */
 	int failed;                      /* result of the last poll of a shadow CQ, if < 0 */
 	pthread_mutex_t batch_lock;      /* extended CQ: held during a poll batch */
 };

@@ -104,10 +104,12 @@ int ccs_ptrmap_put(struct ccs_ptrmap *m, const void *key, void *value)
 	}
 	if (2 * (t->filled + 1) > t->mask + 1) {
 		t = make_larger(t);
-		if (t)
+		if (t) {
 			atomic_store_explicit(&m->table, t, memory_order_release);
-		else
+			atomic_store_explicit(&m->first, t, memory_order_release);
+		} else {
 			rc = -1;
+		}
 	}
 	if (t)
 		insert_entry(t, key, value);

@@ -25,13 +25,15 @@ struct ccs_ptrtable {
 
 struct ccs_ptrmap {
 	_Atomic(struct ccs_ptrtable *) table;
+	_Atomic(struct ccs_ptrtable *) first; /* the same; or empty, from ccs_ptrmap_hide() on */
 	pthread_mutex_t lock;
 };
 
 /* Without an entry. Lookups need no check for a map without a table. */
 extern struct ccs_ptrtable ccs_ptrmap_empty;
 
-#define CCS_PTRMAP_INIT { .table = &ccs_ptrmap_empty, .lock = PTHREAD_MUTEX_INITIALIZER }
+#define CCS_PTRMAP_INIT { .table = &ccs_ptrmap_empty, .first = &ccs_ptrmap_empty, \
+			  .lock = PTHREAD_MUTEX_INITIALIZER }
 
 /*
  * Objects at neighbouring addresses get neighbouring entries, so that a caller that goes through
@@ -42,13 +44,13 @@ static inline size_t ccs_ptrmap_hash(const void *key)
 {
 	const uint64_t x = (uintptr_t)key;
 
-	return (size_t)((x >> 3) + ((x >> 15) * 0x61c88647 >> 28));
+	return (size_t)(x * ((1u << 25) + 0xc391) >> 28); /* x >> 3, and more of distant addresses */
 }
 
-/* NULL: the key's first entry has another key. */
+/* NULL: the key's first entry has another key, or the map is hidden. */
 static inline void *ccs_ptrmap_get_first(struct ccs_ptrmap *m, const void *key)
 {
-	struct ccs_ptrtable *t = atomic_load_explicit(&m->table, memory_order_acquire);
+	struct ccs_ptrtable *t = atomic_load_explicit(&m->first, memory_order_acquire);
 	struct ccs_ptrentry *e = (void *)((char *)t->entry + (ccs_ptrmap_hash(key) & t->span));
 	void *value;
 
@@ -63,6 +65,12 @@ static inline void *ccs_ptrmap_get_first(struct ccs_ptrmap *m, const void *key)
 
 /* NULL: not found. */
 void *ccs_ptrmap_get(struct ccs_ptrmap *m, const void *key);
+
+/* From now on ccs_ptrmap_get_first() finds nothing. In a child, to which nobody puts anything. */
+static inline void ccs_ptrmap_hide(struct ccs_ptrmap *m)
+{
+	atomic_store(&m->first, &ccs_ptrmap_empty);
+}
 
 /* Replaces an existing value. 0, or -1: no memory. */
 int ccs_ptrmap_put(struct ccs_ptrmap *m, const void *key, void *value);

@@ -21,14 +21,14 @@
 #include "preload/object/registry.h"
 #include "preload/object/shim.h"
 
-/* Not inlined, so that the hooks save no registers. */
+/* Not inlined, so that the hooks save no registers. In a child, maps are hidden from the hooks. */
 static __attribute__((noinline)) int post_by_lookup(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 						    struct ibv_send_wr **bad)
 {
 	struct qp *qp = ccs_qp_find(ibqp);
 
-	return qp ? ccs_post(qp, wr, bad)
-		  : ccs_context_find(ibqp->context)->real.post_send(ibqp, wr, bad);
+	return qp && !ccs_forked() ? ccs_post(qp, wr, bad)
+				   : ccs_context_find(ibqp->context)->real.post_send(ibqp, wr, bad);
 }
 
 static int hook_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
@@ -42,8 +42,8 @@ static __attribute__((noinline)) int poll_by_lookup(struct ibv_cq *ibcq, int n, 
 {
 	struct cq *cq = ccs_cq_find(ibcq);
 
-	return cq ? ccs_cq_poll(cq, n, wc)
-		  : ccs_context_find(ibcq->context)->real.poll_cq(ibcq, n, wc);
+	return cq && !ccs_forked() ? ccs_cq_poll(cq, n, wc)
+				   : ccs_context_find(ibcq->context)->real.poll_cq(ibcq, n, wc);
 }
 
 static int hook_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)

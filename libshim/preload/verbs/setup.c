@@ -42,6 +42,8 @@ static pid_t owner;
 static void mark_forked(void)
 {
 	atomic_store(&ccs_shim()->forked, true);
+	ccs_ptrmap_hide(&ccs_shim()->qps);
+	ccs_ptrmap_hide(&ccs_shim()->cqs);
 	ccs_trace_forget();
 }
 
