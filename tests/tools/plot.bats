@@ -179,7 +179,7 @@ failed() {
 	run2 $ccshim plot --output x.png passwd
 	said "passwd is neither a trace nor a recording"
 	run2 $ccshim plot --output x.png empty.csv
-	said "no events to draw: nothing was recorded of a queue pair that ccshim controls; 'ccshim check COMMAND' tells why"
+	said "no events to draw: nothing was recorded of a queue pair that ccshim controls; 'ccshim check COMMAND' names reasons"
 	run2 $ccshim plot --output x.png nothing
 	said "nothing: the file is empty, without a header"
 	said "no events to draw: nothing was recorded"

@@ -228,8 +228,8 @@ static void report_missing(struct doctor *d, const struct doctor_port *port, con
 	doctor_report(d, &f);
 }
 
-/* Without devices or packets, "nothing found" would be false as well. */
-static void judge_nothing(struct doctor *d)
+/* A host without devices or packets is not healthy. */
+static void judge_scope(struct doctor *d)
 {
 	const bool has_device = d->before.ports || d->after.ports;
 	struct doctor_finding f = {
@@ -249,7 +249,7 @@ static void judge_nothing(struct doctor *d)
 
 void doctor_judge_missing(struct doctor *d)
 {
-	judge_nothing(d);
+	judge_scope(d);
 	for (size_t i = 0; i < d->after.ports; i++)
 		if (!doctor_find_port(&d->before, &d->after.port[i]))
 			report_missing(d, &d->after.port[i], "appeared between the readings");

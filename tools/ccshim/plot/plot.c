@@ -157,7 +157,7 @@ static int select_flows(struct plot *p)
 
 	if (!p->n)
 		tool_error("plot", "there are no events to draw: nothing was recorded of a queue pair that "
-			   "ccshim controls; 'ccshim check COMMAND' tells why, 'ccshim stat' shows them");
+			   "ccshim controls; 'ccshim check COMMAND' names reasons, 'ccshim stat' has them");
 	else if (!shown)
 		tool_error("plot", "there is no QP %" PRIu32, p->qp);
 	else if (shown < p->n && p->qp == PLOT_ANY_QP)
