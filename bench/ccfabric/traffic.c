@@ -26,7 +26,16 @@ struct maker {
 	unsigned priority;
 	unsigned groups;         /* of flows with operations, so far */
 	unsigned term;           /* from 1 */
+	unsigned least;          /* hosts that the traffic needs, if there are too few */
 };
+
+static bool has_hosts(struct maker *m, unsigned least)
+{
+	if (m->hosts >= least)
+		return true;
+	m->least = least;
+	return false;
+}
 
 /* The terms are the tenants, if there are tenants. */
 static unsigned tenant(const struct maker *m)
@@ -79,7 +88,8 @@ static bool make_incast(struct maker *m, const char *text)
 	int end = 0;
 
 	if (sscanf(text, "%5u,%31[^,]%n", &n, size, &end) != 2 || !parse_size(m, size) ||
-	    (text[end] && (sscanf(text + end, ",%5u%c", &to, &tail) != 1 || to >= m->hosts)) || !n || m->hosts < 2)
+	    (text[end] && (sscanf(text + end, ",%5u%c", &to, &tail) != 1 || !has_hosts(m, to + 1))) || !n ||
+	    !has_hosts(m, 2))
 		return false;
 	for (unsigned i = 0; i < n; i++)
 		add(m, (to + 1 + i % (m->hosts - 1)) % m->hosts, to, m->size, 0);
@@ -89,7 +99,7 @@ static bool make_incast(struct maker *m, const char *text)
 /* From each host to the hosts that are first, first + 1... last hosts further. */
 static bool make_shifts(struct maker *m, const char *text, unsigned first, unsigned last)
 {
-	if (!parse_size(m, text) || m->hosts < 2)
+	if (!parse_size(m, text) || !has_hosts(m, 2))
 		return false;
 	for (unsigned shift = first; shift <= last; shift++)
 		for (unsigned i = 0; i < m->hosts; i++)
@@ -101,7 +111,7 @@ struct hosts {
 	unsigned first, last;
 };
 
-static bool parse_hosts(const struct maker *m, const char *text, struct hosts *h)
+static bool parse_hosts(struct maker *m, const char *text, struct hosts *h)
 {
 	char tail;
 	const int n = sscanf(text, "%5u-%5u%c", &h->first, &h->last, &tail);
@@ -110,7 +120,7 @@ static bool parse_hosts(const struct maker *m, const char *text, struct hosts *h
 		h->last = h->first;
 	else if (n != 2)
 		return false;
-	return h->first <= h->last && h->last < m->hosts;
+	return h->first <= h->last && has_hosts(m, h->last + 1);
 }
 
 /* "FROM,TO,SIZE" */
@@ -164,7 +174,7 @@ static bool make_load(struct maker *m, const char *text, enum sizes sizes)
 {
 	double load, now_us = 0, bits = 0;
 
-	if (!parse_load(text, &load) || m->hosts < 2)
+	if (!parse_load(text, &load) || !has_hosts(m, 2))
 		return false;
 	for (unsigned i = 0; i < m->hosts; i++)
 		bits += m->rate[i] * load;
@@ -189,7 +199,7 @@ static bool make_incasts(struct maker *m, const char *text)
 	unsigned n;
 
 	if (sscanf(text, "%5u,%31[^,],%31s", &n, size, share) != 3 || !parse_size(m, size) ||
-	    !parse_load(share, &load) || !n || n >= m->hosts)
+	    !parse_load(share, &load) || !n || !has_hosts(m, n + 1))
 		return false;
 	for (unsigned i = 0; i < m->hosts; i++)
 		bits += m->rate[i] * load;
@@ -260,7 +270,7 @@ static bool make_collective(struct maker *m, const char *text, const char *name)
 	while (collective_name(c) && strcmp(collective_name(c), name) != 0)
 		c++;
 	if (!collective_name(c) || sscanf(text, "%31[^,]%n", size, &end) != 1 ||
-	    !parse_size(m, size) || !parse_operations(text + end, &o))
+	    !parse_size(m, size) || !parse_operations(text + end, &o) || !has_hosts(m, 2))
 		return false;
 	ok = collective_steps(&steps, c, m->hosts, m->size, m->how->message) &&
 	     add_steps(m, &steps, &o);
@@ -306,7 +316,7 @@ static bool make_claims(struct maker *m, const char *text)
 	char tail;
 
 	if (sscanf(text, "%5u,%5u,%5u%c", &n, &step.src, &step.dst, &tail) != 3 || !n ||
-	    step.src == step.dst || step.src >= m->hosts || step.dst >= m->hosts)
+	    step.src == step.dst || !has_hosts(m, step.src + 1) || !has_hosts(m, step.dst + 1))
 		return false;
 	for (unsigned i = 0; i < n; i++)
 		add_steps(m, &steps, &o);
@@ -429,8 +439,13 @@ bool fab_traffic(struct fab_flows *f, const char *text, const struct topology *t
 	if (ok)
 		snprintf(err, len, "no flow of '%s' starts within %g us; a longer --for is needed", text,
 			 how->until_us);
+	else if (m.least)
+		snprintf(err, len, "'%s' is no traffic for %u host%s: it needs %u or more", text, m.hosts,
+			 m.hosts == 1 ? "" : "s", m.least);
+	else if (strstr(text, "halving:") && m.hosts & (m.hosts - 1))
+		snprintf(err, len, "'%s' is no traffic for %u hosts: halving needs a power of two", text, m.hosts);
 	else
 		snprintf(err, len, "'%s' is no traffic for %u hosts: incast:16,2m, permutation:1m and "
-		 "websearch:50%% are", text, m.hosts);
+			 "websearch:50%% are", text, m.hosts);
 	return false;
 }

@@ -227,6 +227,13 @@ alone() {
 		--topology star:4@1g --flows allreduce-ring:1m,-1|'allreduce-ring:1m,-1' is no traffic
 		--topology star:4@1g --flows incast:1,1k,1x|'incast:1,1k,1x' is no traffic
 		--topology star:4@1g --flows incast:1,1k,1,2|'incast:1,1k,1,2' is no traffic
+		--topology star:1@1g --flows permutation:1k|'permutation:1k' is no traffic for 1 host: it needs 2 or more
+		--topology star:1@1g --flows allreduce-ring:1m|'allreduce-ring:1m' is no traffic for 1 host: it needs 2 or more
+		--topology star:3@1g --flows incasts:5,1k,10%|'incasts:5,1k,10%' is no traffic for 3 hosts: it needs 6 or more
+		--topology star:3@1g --flows cross:0,2-5,1k|'cross:0,2-5,1k' is no traffic for 3 hosts: it needs 6 or more
+		--topology star:3@1g --flows incast:1,1k,7|'incast:1,1k,7' is no traffic for 3 hosts: it needs 8 or more
+		--topology star:3@1g --flows claims:1,0,3|'claims:1,0,3' is no traffic for 3 hosts: it needs 4 or more
+		--topology star:3@1g --flows allreduce-halving:1m|'allreduce-halving:1m' is no traffic for 3 hosts: halving needs a power of two
 		--fail -1--2@1ms --for 2ms|--fail: '-1--2@1ms' is not NODE-NODE@TIME
 		--seed 1.5|--seed: '1.5' is not a whole number, from 0 to
 		--priority 3.7|--priority: '3.7' is not a whole number, from 0 to 7

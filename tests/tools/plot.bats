@@ -179,7 +179,11 @@ failed() {
 	run2 $ccshim plot --output x.png passwd
 	said "passwd is neither a trace nor a recording"
 	run2 $ccshim plot --output x.png empty.csv
-	said "no events"
+	said "no events to draw: nothing was recorded of a queue pair that ccshim controls; 'ccshim check COMMAND' names reasons"
+	run2 $ccshim plot --output x.png nothing
+	said "nothing: the file is empty, without a header"
+	said "no events to draw: nothing was recorded"
+	[[ $errors != *neither* ]]
 	run2 $ccshim plot --output x.png .
 	said "not a regular file"
 	printf '%s\n1,ack,1,x,1,1,,1,1\n' $header > bad.csv

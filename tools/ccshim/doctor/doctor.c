@@ -37,16 +37,16 @@ static void judge_port(struct doctor *d, const struct doctor_port *is)
 {
 	const size_t first = d->findings;
 	struct doctor_pair p;
-	int traffic;
+	int traffic = -1;
 
-	if (!doctor_make_pair(&p, d, is))
-		return;
-	doctor_judge_port(&p);
-	doctor_judge_pauses(&p);
-	doctor_judge_dcqcn(&p, first);
-	doctor_judge_notes(&p);
-	traffic = doctor_traffic(&p);
-	if (traffic > d->traffic)
+	if (doctor_make_pair(&p, d, is)) {
+		doctor_judge_port(&p);
+		doctor_judge_pauses(&p);
+		doctor_judge_dcqcn(&p, first);
+		doctor_judge_notes(&p);
+		traffic = doctor_traffic(&p);
+	}
+	if (traffic > 0 || (traffic < 0 && !d->traffic && !is->is_member))
 		d->traffic = traffic;
 }
 
@@ -107,7 +107,7 @@ static int diagnose(struct doctor *d, const char *root, bool json)
 	else if (!load_readings(d, root))
 		status = EXIT_USAGE;
 	d->unix_s = seconds_now(CLOCK_REALTIME);
-	d->traffic = -1;
+	d->traffic = d->after.ports ? 0 : -1;
 	if (!status) {
 		for (size_t i = 0; i < d->after.ports; i++)
 			judge_port(d, &d->after.port[i]);

@@ -69,6 +69,7 @@ struct doctor_port {
 	unsigned port;
 	bool is_member;                  /* interface below a bond or VLAN, without the device's counters */
 	bool is_software;
+	char state[16];                  /* "ACTIVE", "DOWN", "INIT"...; "": unknown */
 	double speed_bps;                /* 0: unknown */
 	long mtu;                        /* the interface's; -1: unknown */
 	long np, rp;                     /* DCQCN of the NIC, receiver and sender: 1, 0; -1: unknown */
@@ -146,6 +147,8 @@ enum doctor_meaning doctor_meaning_of(enum doctor_source source, const char *nam
 
 /* doctor_increase.c. False: the counter is new, or was reset, and its increase is not known. */
 bool doctor_compare(const struct doctor_pair *p, const struct doctor_counter *c, double *increase);
+/* It stays at its maximum until it is reset. */
+bool doctor_is_full(const struct doctor_counter *c);
 /* The same counter; NULL: the port does not have it. */
 const struct doctor_counter *doctor_find_counter(const struct doctor_port *p, const struct doctor_counter *c);
 /* 0 if it is not known. */
@@ -156,13 +159,15 @@ double doctor_increase(const struct doctor_pair *p, const struct doctor_counter 
  */
 double doctor_gather(struct doctor_finding *f, const struct doctor_pair *p, uint64_t mask, int priority);
 bool doctor_has(const struct doctor_port *p, uint64_t mask, int priority);
+/* Whether the increase of a counter with a meaning of the mask is known. */
+bool doctor_is_counted(const struct doctor_pair *p, uint64_t mask);
 /* The same port in that reading; NULL: it did not exist. */
 const struct doctor_port *doctor_find_port(const struct doctor_reading *r, const struct doctor_port *port);
 /* The earlier reading of the same port; false: it did not exist. */
 bool doctor_make_pair(struct doctor_pair *p, struct doctor *d, const struct doctor_port *is);
 struct doctor_finding doctor_finding_at(const struct doctor_pair *p, const char *verdict,
 					enum doctor_severity severity);
-/* Whether RDMA packets were counted in the interval: 1, 0; -1: no counter of them is known. */
+/* Whether RDMA packets were counted in the interval: 1, 0; -1: it is not known. */
 int doctor_traffic(const struct doctor_pair *p);
 
 /* Verdicts: doctor_ports.c, doctor_path.c, doctor_pauses.c, and doctor_flows.c for ccshim's statistics. */
@@ -170,7 +175,7 @@ void doctor_judge_port(const struct doctor_pair *p);
 /* True: packets are lost because no path exists, not by congestion. */
 bool doctor_judge_path(const struct doctor_pair *p);
 void doctor_judge_notes(const struct doctor_pair *p);
-/* Ports that only one of the readings has. */
+/* Ports that only one of the readings has, and hosts without ports or packets. */
 void doctor_judge_missing(struct doctor *d);
 void doctor_judge_pauses(const struct doctor_pair *p);
 /* first: the port's findings begin there. */

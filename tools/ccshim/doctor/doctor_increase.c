@@ -16,10 +16,26 @@ const struct doctor_counter *doctor_find_counter(const struct doctor_port *p, co
 	return NULL;
 }
 
+/* Counters of InfiniBand ports stay at their maximum until they are reset; sysfs.c has their widths. */
+bool doctor_is_full(const struct doctor_counter *c)
+{
+	static const struct { const char *name; uint64_t most; } narrow[] = {
+		{ "link_error_recovery", UINT8_MAX }, { "link_downed", UINT8_MAX },
+		{ "local_link_integrity_errors", 15 }, { "excessive_buffer_overrun_errors", 15 },
+	};
+
+	if (c->source != DOCTOR_PORT)
+		return false;
+	for (size_t i = 0; i < sizeof(narrow) / sizeof(*narrow); i++)
+		if (strcmp(c->name, narrow[i].name) == 0)
+			return c->value == narrow[i].most;
+	return c->value == UINT16_MAX || c->value == UINT32_MAX;
+}
+
 bool doctor_compare(const struct doctor_pair *p, const struct doctor_counter *c, double *increase)
 {
 	const struct doctor_counter *was = doctor_find_counter(p->was, c);
-	const bool wraps = was && was->value > c->value && was->value <= UINT32_MAX &&
+	const bool wraps = was && !doctor_is_full(was) && was->value > c->value && was->value <= UINT32_MAX &&
 			   was->value > UINT32_MAX - WRAP && c->value < WRAP;
 
 	*increase = 0;
@@ -46,6 +62,17 @@ bool doctor_has(const struct doctor_port *p, uint64_t mask, int priority)
 {
 	for (size_t i = 0; i < p->counters; i++)
 		if (matches(&p->counter[i], mask, priority))
+			return true;
+	return false;
+}
+
+bool doctor_is_counted(const struct doctor_pair *p, uint64_t mask)
+{
+	double n;
+
+	for (size_t i = 0; i < p->is->counters; i++)
+		if (matches(&p->is->counter[i], mask, DOCTOR_NO_PRIORITY) &&
+		    doctor_compare(p, &p->is->counter[i], &n) && (n > 0 || !doctor_is_full(&p->is->counter[i])))
 			return true;
 	return false;
 }
@@ -98,7 +125,7 @@ int doctor_traffic(const struct doctor_pair *p)
 {
 	const uint64_t packets = DOCTOR_BIT(DOCTOR_RECEIVED) | DOCTOR_BIT(DOCTOR_SENT);
 
-	if (!doctor_has(p->is, packets, DOCTOR_NO_PRIORITY))
+	if (!doctor_is_counted(p, packets))
 		return -1;
 	return doctor_gather(NULL, p, packets, DOCTOR_NO_PRIORITY) > 0;
 }

@@ -40,7 +40,7 @@ bool doctor_judge_path(const struct doctor_pair *p)
 	const double sent = doctor_gather(&f, p, DOCTOR_BIT(DOCTOR_SENT), DOCTOR_NO_PRIORITY);
 
 	if (!(failed > 0 || (resent > 0 && sent > 0)) ||
-	    !doctor_has(p->is, DOCTOR_BIT(DOCTOR_RECEIVED), DOCTOR_NO_PRIORITY) ||
+	    !doctor_is_counted(p, DOCTOR_BIT(DOCTOR_RECEIVED)) ||
 	    doctor_gather(NULL, p, answers, DOCTOR_NO_PRIORITY) > 0 || pauses_received(p) > 0)
 		return false;
 	doctor_add_figure(&f, true, 0, "RDMA packets received");
@@ -139,12 +139,6 @@ static void judge_unknown(const struct doctor_pair *p)
 	doctor_report(p->d, &f);
 }
 
-/* Counters of InfiniBand ports have 16 or 32 bits, and stay at their maximum until they are reset. */
-static bool is_at_maximum(const struct doctor_counter *c)
-{
-	return c->source == DOCTOR_PORT && (c->value == UINT16_MAX || c->value == UINT32_MAX);
-}
-
 enum { RESET, FULL, MISSING, UNCOMPARED };
 
 static void add_uncompared(struct doctor_finding *f, const unsigned *counts)
@@ -173,7 +167,7 @@ static void judge_uncompared(const struct doctor_pair *p)
 
 	for (size_t i = 0; i < p->is->counters; i++) {
 		const struct doctor_counter *c = &p->is->counter[i];
-		const bool is_lost = !doctor_compare(p, c, &n), is_full = n <= 0 && is_at_maximum(c);
+		const bool is_lost = !doctor_compare(p, c, &n), is_full = n <= 0 && doctor_is_full(c);
 
 		if (!c->means || (!is_lost && !is_full))
 			continue;
@@ -209,6 +203,21 @@ static void judge_denied(const struct doctor_pair *p)
 	doctor_report(p->d, &f);
 }
 
+/* A port that was not in use may be down; programs need it if it was active. */
+static void judge_state(const struct doctor_pair *p)
+{
+	const bool was_active = strcmp(p->was->state, "ACTIVE") == 0, waits = strcmp(p->is->state, "INIT") == 0;
+	struct doctor_finding f = doctor_finding_at(p, "port-down", was_active ? DOCTOR_PROBLEM : DOCTOR_NOTE);
+
+	if (!*p->is->state || strcmp(p->is->state, "ACTIVE") == 0)
+		return;
+	snprintf(f.text, sizeof(f.text), "The port is %s%s, and no RDMA packet passes.", p->is->state,
+		 was_active ? " since the first reading" : "");
+	f.remedy = waits ? "Start a subnet manager (opensm), or see why it does not configure the port (sminfo)."
+			 : "If it is to be used, bring its link up (ip link set DEV up), and check cable and switch.";
+	doctor_report(p->d, &f);
+}
+
 static void report_missing(struct doctor *d, const struct doctor_port *port, const char *text)
 {
 	const struct doctor_pair p = { .d = d, .was = port, .is = port };
@@ -219,8 +228,28 @@ static void report_missing(struct doctor *d, const struct doctor_port *port, con
 	doctor_report(d, &f);
 }
 
+/* A host without devices or packets is not healthy. */
+static void judge_scope(struct doctor *d)
+{
+	const bool has_device = d->before.ports || d->after.ports;
+	struct doctor_finding f = {
+		.verdict = has_device ? "no-traffic" : "no-device",
+		.severity = has_device ? DOCTOR_NOTE : DOCTOR_PROBLEM, .where = "this host",
+		.remedy = has_device
+			? "Run the programs at the same time, or give a longer interval with -i."
+			: "Load the card's driver, or create a software device: rdma link add rxe0 type rxe netdev NAME.",
+	};
+
+	if (has_device && d->traffic != 0)
+		return;
+	snprintf(f.text, sizeof(f.text), "Not judged: %s.", has_device
+		 ? "no RDMA packet was counted in this time" : "there is no RDMA device");
+	doctor_report(d, &f);
+}
+
 void doctor_judge_missing(struct doctor *d)
 {
+	judge_scope(d);
 	for (size_t i = 0; i < d->after.ports; i++)
 		if (!doctor_find_port(&d->before, &d->after.port[i]))
 			report_missing(d, &d->after.port[i], "appeared between the readings");
@@ -231,6 +260,7 @@ void doctor_judge_missing(struct doctor *d)
 
 void doctor_judge_notes(const struct doctor_pair *p)
 {
+	judge_state(p);
 	judge_uncompared(p);
 	judge_denied(p);
 	judge_waits(p);

@@ -88,12 +88,6 @@ void doctor_print(const struct doctor *d)
 		       notes == 1 ? "" : "s");
 	else
 		puts("nothing found");
-	if (!d->before.ports && !d->after.ports)
-		terminal_wrap(stdout, width(), "", "There is no RDMA device: load the card's driver, or create a "
-			      "software device with rdma link add rxe0 type rxe netdev NAME.");
-	else if (d->traffic == 0)
-		terminal_wrap(stdout, width(), "", "No RDMA packet was counted in this time: run the programs "
-			      "at the same time, or give a longer interval with -i.");
 }
 
 /* -- JSON -------------------------------------------------------------------------------------- */

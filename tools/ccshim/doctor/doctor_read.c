@@ -119,6 +119,16 @@ static void read_driver(struct doctor_port *p, const char *sysfs, const char *cl
 		driver_name(AT_FDCWD, path, p->driver, sizeof(p->driver));
 }
 
+/* "4: ACTIVE" */
+static void read_state(struct doctor_port *p, const char *sysfs)
+{
+	char path[PATH_MAX], line[32];
+
+	snprintf(path, sizeof(path), "%s/class/infiniband/%s/ports/%u/state", sysfs, p->device, p->port);
+	if (ccs_read_file(path, line, sizeof(line)))
+		sscanf(line, "%*u: %15[A-Z_]", p->state);
+}
+
 static struct doctor_port *add_port(struct doctor_reading *r, const struct doctor_port *like)
 {
 	struct doctor_port *more = realloc(r->port, (r->ports + 1) * sizeof(*more));
@@ -160,6 +170,7 @@ static void read_port(struct doctor_reading *r, const struct place *at, const ch
 	p = add_port(r, &like);
 	if (!p)
 		return;
+	read_state(p, at->sysfs);
 	snprintf(path, sizeof(path), "%s/class/infiniband/%s/ports/%u/hw_counters", at->sysfs, device, port);
 	add_directory(p, DOCTOR_HW, path);
 	snprintf(path, sizeof(path), "%s/class/infiniband/%s/ports/%u/counters", at->sysfs, device, port);

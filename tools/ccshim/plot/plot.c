@@ -154,7 +154,8 @@ static int select_flows(struct plot *p)
 	const unsigned shown = plot_choose(p);
 
 	if (!p->n)
-		tool_error("plot", "there are no events to draw");
+		tool_error("plot", "there are no events to draw: nothing was recorded of a queue pair that "
+			   "ccshim controls; 'ccshim check COMMAND' names reasons, 'ccshim stat' has them");
 	else if (!shown)
 		tool_error("plot", "there is no QP %" PRIu32, p->qp);
 	else if (shown < p->n && p->qp == PLOT_ANY_QP)

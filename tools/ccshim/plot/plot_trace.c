@@ -126,17 +126,30 @@ static int read_rows(struct plot *p, unsigned source, struct replay_file *f)
 	return rc;
 }
 
+static bool has_flows(const struct plot *p, unsigned source)
+{
+	for (unsigned i = 0; i < p->n; i++)
+		if (p->flow[i]->source == source)
+			return true;
+	return false;
+}
+
+/* The trace of a process without flows may be empty. */
 int plot_read_trace(struct plot *p, unsigned source, const char *file)
 {
 	static struct replay_file f;
 	struct rows_of of = { .plot = p, .source = source };
 	int rc;
 
+	if (p->values && !has_flows(p, source))
+		return 0;
 	f = (struct replay_file){
 		.cmd = "plot", .whole_lines = true, .handle_peer = name_peer, .arg = &of,
 	};
 	rc = replay_open(&f, file);
-	if (rc && f.file)
+	if (f.empty)
+		rc = 0;
+	else if (rc && f.file)
 		tool_error("plot", "%s is neither a trace nor a recording, see ccshim-plot(1)", file);
 	else if (!rc)
 		rc = read_rows(p, source, &f);
