@@ -261,6 +261,21 @@ static void sum_has_the_strongest_limit(void **state)
 	stat_free(&sums);
 }
 
+static void sum_has_the_line_rate_of_its_ports_and_the_cap_of_its_tenant(void **state)
+{
+	const struct stat_process *sum;
+	struct stat_snapshot s;
+
+	for (unsigned i = 0; i < 4; i++)
+		qp[i].q.tenant_cap = 5000000000;
+	qp[1].q.port = qp[3].q.port = 2;
+	sum = group_by(STAT_BY_HOST, &s);
+	assert_int_equal(sum->qp->q.line_rate, 20000000000);
+	assert_int_equal(sum->qp->q.tenant_cap, 5000000000);
+	assert_float_equal(stat_share(sum->qp, s.since_s), 0.8, 1e-9); /* 16 of 20 Gb/s */
+	stat_free(&s);
+}
+
 /* -- the page ---------------------------------------------------------------------------------- */
 
 /* The page, which the caller frees. */
@@ -364,6 +379,25 @@ static void sums_have_no_number_of_a_queue_pair(void **state)
 	free(text);
 }
 
+static void tenants_have_their_share_and_terms(void **state)
+{
+	char *text;
+
+	for (unsigned i = 0; i < 2; i++) {
+		strcpy(process[i].tenant, i ? "kv" : "backup");
+		process[i].terms = (struct ccs_terms){ .weight = 2.5, .cap = i * 6e9, .floor = i ? 0 : .01 };
+	}
+	view.by = STAT_BY_TENANT;
+	view.columns = 120;
+	text = page();
+	assert_non_null(strstr(text, "  SHARE TENANT "));
+	assert_non_null(strstr(text, " TERMS "));
+	assert_non_null(strstr(text, " 80.0 % kv "));
+	assert_non_null(strstr(text, " weight=2.5 cap=6g "));
+	assert_non_null(strstr(text, " weight=2.5 backgr"));
+	free(text);
+}
+
 static void page_has_no_control_characters_but_its_own(void **state)
 {
 	char *text;
@@ -406,6 +440,8 @@ int main(void)
 		cmocka_unit_test_setup(page_without_flows_gives_the_reason_and_a_remedy, setup),
 		cmocka_unit_test_setup(row_has_all_columns_in_80, setup),
 		cmocka_unit_test_setup(sums_have_no_number_of_a_queue_pair, setup),
+		cmocka_unit_test_setup(sum_has_the_line_rate_of_its_ports_and_the_cap_of_its_tenant, setup),
+		cmocka_unit_test_setup(tenants_have_their_share_and_terms, setup),
 		cmocka_unit_test_setup(sum_counts_each_queue_pair_once, setup),
 		cmocka_unit_test_setup(sum_of_several_processes_is_of_none, setup),
 		cmocka_unit_test_setup(page_has_no_control_characters_but_its_own, setup),

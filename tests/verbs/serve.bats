@@ -291,6 +291,7 @@ slow() {
 		jq -e ".processes | any(.pid == $app and .tenant == \"a\" and .weight == 2.5)" body > /dev/null; do :; done
 	[ "$(ask /metrics)" = 200 ]
 	grep -E "^ccshim_process_info\{program=\"shown\",pid=\"$app\".*,tenant=\"a\"\} 1\$" body
+	grep -xF "ccshim_process_tenant_weight{program=\"shown\",pid=\"$app\"} 2.5" body
 }
 
 @test "metrics require the token, unless --metrics gives them to all" {

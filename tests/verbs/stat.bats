@@ -568,9 +568,18 @@ begin_other() {
 	$ccshim stat -p "$app" --by tenant --json > json
 	jq -e '.by == "tenant" and (.processes | map([.tenant, .weight, .qps[0].queue_pairs]) == [["a", 2.5, 2]])' json
 	jq -e '.processes[0] | .cap_bps == 6e6 and .guarantee_bps == 5e6 and .class == "foreground"' json
+	[ "$($ccshim info --tenant "$app")" = "tenant a, weight 2.5, cap=6m guarantee=5m, in force" ]
+	# A sum's line rate is its port's, not that of each queue pair.
+	$ccshim stat -p "$app" --by tenant --display deltas --json > json
+	jq -e '.processes[0].qps[0] | .line_rate_bps == 1e10 and .limit == "idle" and .share == 0' json
+	$ccshim stat -p "$app" --by tenant --display deltas > table
+	grep -E '^ +TENANT .* GOODPUT +SHARE +LIMIT ' table
+	grep -E '^ +a .* 0 b/s +0.0 % +idle ' table
 	$ccshim set tenant a cap=none guarantee=none class=background floor=3%
 	$ccshim stat -p "$app" --by tenant | grep -E '^ +a +2.5 +background +2 '
-	$ccshim top -i 0.05 --by tenant | grep -E ' a +2 '
+	$ccshim top -i 0.05 --by tenant > table
+	grep -E '^ +SHARE TENANT ' table
+	grep -E '^ +0.0 % a +2 ' table
 	kill "$agent"
 	wait "$agent"
 	agent=

@@ -193,7 +193,7 @@ ended() {
 	appears '^[12] sums? by peer, '
 	press t
 	appears '^1 sum by job, '
-	appears '^ *PID JOB '
+	appears '^ *SHARE JOB '
 	press t
 	appears '^1 sum by tenant, '
 	press t

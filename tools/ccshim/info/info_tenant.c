@@ -69,10 +69,13 @@ static const char *find_limit(pid_t pid)
 
 static void print_text(const struct stat_process *p, const char *why, const char *limit)
 {
+	char terms[128];
+
+	stat_format_terms(terms, sizeof(terms), p);
 	if (*p->tenant)
 		printf("tenant %s", p->tenant);
-	if (*p->tenant && p->terms.weight > 0) /* users see no weights */
-		printf(", weight %g", p->terms.weight);
+	if (*p->tenant && p->terms.weight > 0) /* users see no terms */
+		printf(", weight %g%s%s", p->terms.weight, *terms == '-' ? "" : ", ", *terms == '-' ? "" : terms);
 	printf(!*p->tenant ? "no tenant: %s\n" : why ? ", not in force: %s\n" : limit ? ", in force: %s\n"
 	       : ", in force\n", why ? why : limit);
 }

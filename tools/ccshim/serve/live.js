@@ -14,6 +14,7 @@ function readFlow(process, qp, interval) {
 		pid: process.pid,
 		program: String(process.program ?? ""),
 		tenant: String(process.tenant ?? "-"),
+		terms: process, line: qp.line_rate_bps,
 		qp: qp.lqpn,
 		qps: 1,
 		peer: String(qp.peer ?? "-"),
@@ -35,7 +36,8 @@ function readFlow(process, qp, interval) {
 	};
 }
 
-const LIMITS = ["idle", "none", "app", "window", "rate"]; // the last that occurs is the group's
+// The last that occurs is the group's.
+const LIMITS = ["idle", "none", "uncontrolled", "app", "window", "rate", "tenant cap"];
 
 export const GROUPS = {
 	qp: (flow) => flow.key,
@@ -73,6 +75,7 @@ function join(group, flow) {
 	group.pid = shared(group.pid, flow.pid);
 	group.program = shared(group.program, flow.program);
 	group.peer = shared(group.peer, flow.peer);
+	group.lines[flow.device] = flow.line;
 	group.device = shared(group.device, flow.device);
 	group.algorithm = shared(group.algorithm, flow.algorithm);
 	if (LIMITS.indexOf(flow.limit) > LIMITS.indexOf(group.limit))
@@ -101,7 +104,7 @@ export class History {
 			if (group)
 				join(group, flow);
 			else
-				groups.set(key, key === flow.key ? flow : { ...flow, key });
+				groups.set(key, key === flow.key ? flow : { ...flow, key, lines: { [flow.device]: flow.line } });
 		}
 		for (const values of groups.values())
 			this.addFlow(now, values);

@@ -159,7 +159,7 @@ const countOf = (list, noun) => `${list.length} ${noun}${list.length === 1 ? "" 
 function describe() {
 	const flows = state.histories.qp.current();
 	const busy = flows.filter((f) => f.limit !== "idle").length;
-	const limited = flows.filter((f) => f.limit === "rate" || f.limit === "window").length;
+	const limited = flows.filter((f) => ["rate", "window", "tenant cap"].includes(f.limit)).length;
 	const goodput = flows.reduce((sum, f) => sum + (f.goodput || 0), 0);
 
 	return `${countOf(flows, "flow")}, ${busy} busy, ${limited} limited by ccshim, ` +

@@ -52,12 +52,15 @@ const PEER = column("PEER", (f) => f.peer ?? "-");
 const ALGORITHM = column("ALGORITHM", (f) => f.algorithm);
 const CNPS = column("CNPS", (f) => f.cnps, format.count, true);
 const LOSSES = column("LOSSES", (f) => f.losses, format.count, true);
+// Of all ports that the flows use.
+const SHARE = column("SHARE", (f) => f.goodput / Object.values(f.lines).reduce((sum, line) => sum + line, 0),
+		     format.percent);
 const LIMITS = { rate: "rate", window: "window", app: "application", none: "nothing: observed", idle: "idle",
-		 uncontrolled: "uncontrolled" };
+		 uncontrolled: "uncontrolled", "tenant cap": "cap of the tenant" };
 
 export const COLUMNS = {
 	live: [PROGRAM, PID, QP, PEER,
-	       { ...column("LIMITED BY", (f) => LIMITS[f.limit] ?? f.limit), style: (f) => f.limit },
+	       { ...column("LIMITED BY", (f) => LIMITS[f.limit] ?? f.limit), style: (f) => (f.limit === "tenant cap" ? "rate" : f.limit) },
 	       column("GOODPUT", (f) => f.goodput, format.rate, true), column("RATE", (f) => f.rate, format.rate),
 	       column("RTT P50", (f) => f.rtt50, format.micros), column("RTT P99", (f) => f.rtt99, format.micros),
 	       column("IN FLIGHT", (f) => f.inflight, format.bytes, true), column("WINDOW", (f) => f.window, format.bytes),
@@ -81,9 +84,13 @@ export const COLUMNS = {
 		column("ERRORS", (f) => f.errors, format.count), column("SEED", (f) => f.seed, format.name)],
 };
 COLUMNS.recording = [...COLUMNS.live]; // another array: the table is made again
-COLUMNS.process = COLUMNS.live.filter((c) => c !== PEER).map((c) => (c === QP ? QPS : c));
-COLUMNS.tenant = [column("TENANT", (f) => f.tenant), QPS, ...COLUMNS.live.slice(4)];
-COLUMNS.peer = COLUMNS.live.filter((c) => c !== PROGRAM && c !== PID).map((c) => (c === QP ? QPS : c));
+COLUMNS.process = [PROGRAM, PID, QPS, SHARE, ...COLUMNS.live.slice(4)];
+COLUMNS.tenant = [column("TENANT", (f) => f.tenant), QPS, SHARE,
+		  column("WEIGHT", (f) => f.terms.weight, format.name),
+		  column("CAP", (f) => f.terms.cap_bps || NaN, format.rate),
+		  column("GUARANTEE", (f) => f.terms.guarantee_bps || NaN, format.rate),
+		  column("CLASS", (f) => f.terms.class ?? "-"), ...COLUMNS.live.slice(4)];
+COLUMNS.peer = [QPS, PEER, SHARE, ...COLUMNS.live.slice(4)];
 
 export const LINKS = [
 	column("INTERFACE", (l) => String(l.interface)),

@@ -123,6 +123,10 @@ int stat_parse_by(const char *cmd, void *by, const struct option_row *row);
 
 /* stat_limit.c. The limit of a flow or of a sum, from its increase in an interval. */
 enum stat_limit stat_limit_of(const struct stat_qp *qp, double since_s);
+/* The goodput's share of the line rate, which is the sum of all ports of a sum; NAN: unknown. */
+double stat_share(const struct stat_qp *qp, double since_s);
+/* The tenant's cap, guarantee and class background. */
+void stat_format_terms(char *cell, size_t len, const struct stat_process *p);
 extern const char *const stat_limits[]; /* the name of each */
 extern const char *const stat_styles[]; /* its attributes on a terminal, ECMA-48 */
 

@@ -81,12 +81,14 @@ static void join_fault(char *to, const char *text)
 		*to = '\0';
 }
 
-/* Numbers of bytes, events and requests and rates are added. The sum's ratio, segment, base RTT
- * and time at the gate are the largest of its queue pairs. */
+/* Numbers of bytes, events and requests and rates are added. The sum's ratio, segment, base RTT, line
+ * rate, tenant's cap and time at the gate are the largest of its queue pairs. */
 static bool is_added(const struct ccs_stats_field *f)
 {
 	return (f->unit == CCS_FIELD_COUNT || f->unit == CCS_FIELD_RATE) &&
-	       f->offset != offsetof(struct ccs_stats_qp, segment);
+	       f->offset != offsetof(struct ccs_stats_qp, segment) &&
+	       f->offset != offsetof(struct ccs_stats_qp, line_rate) &&
+	       f->offset != offsetof(struct ccs_stats_qp, tenant_cap);
 }
 
 static void add_fields(struct ccs_stats_qp *to, const struct ccs_stats_qp *q)
@@ -187,19 +189,50 @@ static bool start_group(struct stat_process *group, const struct stat_process *p
 	return true;
 }
 
+/* A queue pair of a group. */
+struct member {
+	size_t group;
+	const struct ccs_stats_qp *q;
+};
+
+static int by_port(const void *a, const void *b)
+{
+	const struct member *x = a, *y = b;
+	const int device = strcmp(x->q->device, y->q->device);
+
+	return x->group != y->group ? (x->group > y->group) - (x->group < y->group)
+		: device ? device : (x->q->port > y->q->port) - (x->q->port < y->q->port);
+}
+
+/* A sum's line rate is that of its ports together. */
+static void add_ports(struct stat_snapshot *groups, struct member *member, size_t n)
+{
+	qsort(member, n, sizeof(*member), by_port);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t *sum = &groups->process[member[i].group].qp->q.line_rate;
+
+		if (!i || member[i].group != member[i - 1].group)
+			*sum = member[i].q->line_rate;
+		else if (by_port(&member[i], &member[i - 1]))
+			*sum += member[i].q->line_rate;
+	}
+}
+
 int stat_group(struct stat_snapshot *s, enum stat_by by)
 {
 	struct stat_snapshot groups = *s;
-	size_t most = 0, g;
+	struct member *member;
+	size_t most = 0, members = 0, g;
 
 	if (by == STAT_BY_QP)
 		return 0;
 	for (size_t i = 0; i < s->count; i++)
 		most += s->process[i].count;
 	groups.process = calloc(most + 1, sizeof(*groups.process));
+	member = calloc(most + 1, sizeof(*member));
 	groups.count = 0;
 	groups.by = by;
-	for (size_t i = 0; groups.process && i < s->count; i++)
+	for (size_t i = 0; groups.process && member && i < s->count; i++)
 		for (size_t k = 0; k < s->process[i].count; k++) {
 			const struct stat_process *p = &s->process[i];
 
@@ -211,12 +244,20 @@ int stat_group(struct stat_snapshot *s, enum stat_by by)
 				join_process(&groups.process[g], &p->h);
 			} else if (start_group(&groups.process[g], p, &p->qp[k], &groups)) {
 				groups.count++;
+			} else {
+				continue;
 			}
 			groups.process[g].h.qps += by != STAT_BY_PROCESS;
+			member[members++] = (struct member){ g, &p->qp[k].q };
 		}
-	if (!groups.process)
-		return -1;
-	stat_free(s);
-	*s = groups;
-	return 0;
+	if (groups.process && member) {
+		add_ports(&groups, member, members);
+		stat_free(s);
+		*s = groups;
+	}
+	free(member);
+	if (s->process == groups.process)
+		return 0;
+	free(groups.process);
+	return -1;
 }

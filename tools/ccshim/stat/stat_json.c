@@ -57,8 +57,10 @@ static void write_qp(struct ccs_json *j, const struct stat_snapshot *s, const st
 	if (qp->sums)
 		ccs_json_uint(j, "queue_pairs", qp->sums);
 	ccs_stats_json_qp(j, &qp->q, s->now_ns);
-	if (s->since_s > 0)
+	if (s->since_s > 0) {
 		ccs_json_str(j, "limit", stat_limits[stat_limit_of(qp, s->since_s)]);
+		ccs_json_num(j, "share", stat_share(qp, s->since_s));
+	}
 	write_rtt(j, &qp->rtt);
 	ccs_json_num(j, "age_us", age_us(s, qp->q.created_ns));
 	ccs_json_num(j, "idle_us", age_us(s, qp->q.updated_ns));

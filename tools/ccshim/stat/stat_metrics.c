@@ -330,6 +330,20 @@ static void print_sum(const struct writer *w, const struct sum *sum)
 	}
 }
 
+/* A term of each process's tenant, as far as the agent shows it. */
+static void print_terms(const struct writer *w, const char *name, const char *doc, size_t offset, double unit)
+{
+	print_family(w, name, "gauge", doc);
+	for (size_t i = 0; i < w->s->count; i++) {
+		const struct stat_process *p = &w->s->process[i];
+		double value;
+
+		memcpy(&value, (const char *)&p->terms + offset, sizeof(value));
+		if (*p->tenant && p->terms.weight > 0)
+			print_sample(w->f, name, &(struct series){ .p = p }, value / unit);
+	}
+}
+
 static void print_processes(const struct writer *w)
 {
 #define SUM(what, member, unit, doc) \
@@ -355,6 +369,11 @@ static void print_processes(const struct writer *w)
 		print_sample(w->f, "ccshim_process_qps_controlled",
 			   &(struct series){ .p = &w->s->process[i] },
 			   (double)w->s->process[i].h.qps);
+	print_terms(w, "ccshim_process_tenant_weight", "Weight of its tenant.", offsetof(struct ccs_terms, weight), 1);
+	print_terms(w, "ccshim_process_tenant_cap_bytes_per_second", "Cap of its tenant; 0: none.",
+		    offsetof(struct ccs_terms, cap), 8);
+	print_terms(w, "ccshim_process_tenant_guarantee_bytes_per_second", "Guarantee of its tenant; 0: none.",
+		    offsetof(struct ccs_terms, guarantee), 8);
 	print_family(w, "ccshim_process_qps_hidden", "gauge",
 		   "Controlled queue pairs without separate series.");
 	for (size_t i = 0; i < w->s->count; i++)

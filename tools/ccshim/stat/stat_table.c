@@ -10,14 +10,13 @@
 
 #include "base/address.h"
 #include "base/text.h"
-#include "base/units.h"
 #include "tools/common/terminal.h"
 #include "tools/common/human.h"
 
 enum { CELL = 24, INDENT = 2, WIDE = 256, LINE = 2048 };
 
 enum column {
-	PID, PROGRAM, JOB, TENANT, WEIGHT, TERMS, QPS, DEVICE, LQPN, PEER, ALGORITHM, FEEDBACK, RATE, DONE, WINDOW, RTT_P50, RTT_P99, GATED, CNPS,
+	PID, PROGRAM, JOB, TENANT, WEIGHT, TERMS, QPS, DEVICE, LQPN, PEER, ALGORITHM, FEEDBACK, RATE, DONE, SHARE, LIMIT, WINDOW, RTT_P50, RTT_P99, GATED, CNPS,
 	UTILISATION, HOPS, COLUMNS
 };
 
@@ -32,7 +31,7 @@ static const struct {
 } columns[COLUMNS] = {
 	[PID] = { "PID", NULL, 7, 0, BY(PROCESS) },
 	[PROGRAM] = { "PROGRAM", NULL, -14, 0, BY(PROCESS) | BY(PEER) | BY(JOB) },
-	[JOB] = { "JOB", NULL, -8, 8, BY(PROCESS) | BY(JOB) },
+	[JOB] = { "JOB", NULL, -8, 9, BY(PROCESS) | BY(JOB) },
 	[TENANT] = { "TENANT", NULL, -16, 0, BY(TENANT) },
 	[WEIGHT] = { "WEIGHT", NULL, 6, 0, BY(TENANT) },
 	[TERMS] = { "TERMS", NULL, 8, 0, BY(TENANT) },
@@ -44,13 +43,15 @@ static const struct {
 	[FEEDBACK] = { "FEEDBACK", NULL, -9, 1, 0 },
 	[RATE] = { "RATE", NULL, 9, 0, 0 },
 	[DONE] = { "DONE", "GOODPUT", 9, 0, 0 },
-	[WINDOW] = { "WINDOW", NULL, 7, 5, 0 },
-	[RTT_P50] = { "RTT P50", NULL, 7, 6, 0 },
+	[SHARE] = { "SHARE", NULL, 5, 0, SUMS },
+	[LIMIT] = { "LIMIT", NULL, -10, 5, 0 },
+	[WINDOW] = { "WINDOW", NULL, 7, 6, 0 },
+	[RTT_P50] = { "RTT P50", NULL, 7, 7, 0 },
 	[RTT_P99] = { "RTT P99", NULL, 7, 3, 0 },
 	[GATED] = { "GATED", NULL, 8, 2, 0 },
-	[CNPS] = { "CNPS", NULL, 6, 7, 0 },
-	[UTILISATION] = { "U", NULL, 5, 8, BY(QP) },
-	[HOPS] = { "HOPS", NULL, -4, 9, BY(QP) },
+	[CNPS] = { "CNPS", NULL, 6, 8, 0 },
+	[UTILISATION] = { "U", NULL, 5, 9, BY(QP) },
+	[HOPS] = { "HOPS", NULL, -4, 10, BY(QP) },
 };
 
 struct row {
@@ -150,24 +151,6 @@ static bool is_ineffective(const struct ccs_stats_qp *q)
 	return *q->control && strcmp(q->control, "ok") != 0;
 }
 
-/* The cap, the guarantee and class background. */
-static void format_terms(char cell[WIDE], const struct stat_process *p)
-{
-	const struct ccs_terms *t = &p->terms;
-	char rate[CCS_UNIT_LEN];
-	const char *none = *p->tenant && !(t->weight > 0) ? "?" : "-"; /* users see no terms */
-
-	if (t->cap > 0)
-		ccs_append(cell, WIDE, "cap=%s", ccs_format_unit(t->cap, CCS_UNIT_RATE, rate, sizeof(rate)));
-	if (t->guarantee > 0)
-		ccs_append(cell, WIDE, "%sguarantee=%s", *cell ? " " : "",
-			   ccs_format_unit(t->guarantee, CCS_UNIT_RATE, rate, sizeof(rate)));
-	if (t->floor > 0)
-		ccs_append(cell, WIDE, "%sbackground", *cell ? " " : "");
-	if (!*cell)
-		strcpy(cell, none);
-}
-
 static void format_group(struct row *row, const struct stat_process *p, const struct stat_qp *qp)
 {
 	struct ccs_stats_header h = p->h;
@@ -177,7 +160,7 @@ static void format_group(struct row *row, const struct stat_process *p, const st
 	snprintf(row->cell[JOB], WIDE, "%s", *h.job ? clean(h.job) : "-");
 	snprintf(row->cell[TENANT], WIDE, "%s", *p->tenant ? p->tenant : "-");
 	snprintf(row->cell[WEIGHT], WIDE, !*p->tenant ? "-" : p->terms.weight > 0 ? "%g" : "?", p->terms.weight);
-	format_terms(row->cell[TERMS], p);
+	stat_format_terms(row->cell[TERMS], WIDE, p);
 	snprintf(row->cell[QPS], WIDE, "%" PRIu64, qp->sums);
 }
 
@@ -199,6 +182,9 @@ static void format_row(struct row *row, const struct stat_snapshot *s, const str
 		 is_ineffective(q) ? clean(q->control) : clean(q->feedback));
 	human_rate((double)q->rate, row->cell[RATE], CELL);
 	format_done(row->cell[DONE], s, q);
+	human_percent(stat_share(&qp, s->since_s), row->cell[SHARE], CELL);
+	if (s->since_s > 0)
+		strcpy(row->cell[LIMIT], stat_limits[stat_limit_of(&qp, s->since_s)]);
 	human_bytes((double)q->window, row->cell[WINDOW], CELL);
 	format_rtt(row->cell[RTT_P50], &qp, 0.5);
 	format_rtt(row->cell[RTT_P99], &qp, 0.99);
@@ -236,7 +222,8 @@ struct part {
 
 static bool has_column(const struct part *part, unsigned i)
 {
-	return !columns[i].by || columns[i].by & 1u << part->s->by;
+	return (!columns[i].by || columns[i].by & 1u << part->s->by) &&
+	       (part->s->since_s > 0 || (i != SHARE && i != LIMIT));
 }
 
 /* The width of each column's longest cell; numbers have at least their usual width. */

@@ -15,6 +15,7 @@ struct top_row {
 	const struct stat_qp *qp;        /* the increase in the interval */
 	enum stat_limit limit;
 	double goodput_bps, gated;       /* gated: share of the time */
+	double share;                    /* as stat_share() */
 	double p50_us, p99_us;           /* 0: there was no RTT */
 };
 

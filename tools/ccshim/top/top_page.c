@@ -115,12 +115,32 @@ static const char *name_of(const struct stat_process *p, enum stat_by by)
 	return *name ? name : "-";
 }
 
+/* Of a tenant, its terms. */
+static void format_algorithm(char cell[CELL], const struct top_view *v, const struct stat_process *p,
+			     const struct ccs_stats_qp *q)
+{
+	char terms[CELL];
+
+	if (v->by != STAT_BY_TENANT) {
+		snprintf(cell, CELL, "%.20s%s%.16s", q->cc, *q->variant ? ":" : "", q->variant);
+		return;
+	}
+	stat_format_terms(terms, sizeof(terms), p);
+	if (p->terms.weight > 0)
+		snprintf(cell, CELL, "weight=%g%s%.20s", p->terms.weight, *terms == '-' ? "" : " ", *terms == '-' ? "" : terms);
+	else
+		snprintf(cell, CELL, "%s", terms);
+}
+
 static void print_row(FILE *out, const struct top_view *v, const struct top_row *r)
 {
 	const struct ccs_stats_qp *q = &r->qp->q;
 	char cell[COLUMNS][CELL];
 
-	snprintf(cell[PID], CELL, r->process->h.pid ? "%" PRIu64 : "-", r->process->h.pid);
+	if (v->by > STAT_BY_PROCESS)
+		human_percent(r->share, cell[PID], CELL);
+	else
+		snprintf(cell[PID], CELL, "%" PRIu64, r->process->h.pid);
 	snprintf(cell[PROGRAM], CELL, "%.20s", name_of(r->process, v->by));
 	if (v->by == STAT_BY_QP || v->by == STAT_BY_PEER)
 		format_peer(cell[PEER], q->peer_gid);
@@ -132,7 +152,7 @@ static void print_row(FILE *out, const struct top_view *v, const struct top_row 
 	format_us(cell[RTT99], r->p99_us);
 	snprintf(cell[GATED], CELL, "%.0f %%", 100 * r->gated);
 	snprintf(cell[LIMIT], CELL, "%s", stat_limits[r->limit]);
-	snprintf(cell[ALGORITHM], CELL, "%.20s%s%.16s", q->cc, *q->variant ? ":" : "", q->variant);
+	format_algorithm(cell[ALGORITHM], v, r->process, q);
 	human_bytes((double)q->window, cell[WINDOW], CELL);
 	snprintf(cell[LQPN], CELL, v->by && v->by != STAT_BY_PEER ? "-" : "%" PRIu64, v->by ? r->qp->sums : q->lqpn);
 	snprintf(cell[DEVICE], CELL, "%.20s/%" PRIu64, q->device, q->port);
@@ -147,6 +167,10 @@ static void print_titles(FILE *out, const struct top_view *v)
 		snprintf(cell[i], CELL, "%s", columns[i].title);
 	if (v->by == STAT_BY_JOB || v->by == STAT_BY_TENANT)
 		strcpy(cell[PROGRAM], v->by == STAT_BY_JOB ? "JOB" : "TENANT");
+	if (v->by > STAT_BY_PROCESS)
+		strcpy(cell[PID], "SHARE");
+	if (v->by == STAT_BY_TENANT)
+		strcpy(cell[ALGORITHM], "TERMS");
 	if (v->by)
 		strcpy(cell[v->by == STAT_BY_PEER ? LQPN : PEER], "QPS");
 	print_cells(out, v, TERMINAL_TITLES, cell);
@@ -209,8 +233,8 @@ static const char *const help[] = {
 	"PgUp, PgDn   scroll by a page; Home and End go to the ends",
 	"space        pause, and continue",
 	"q            quit",
-	"LIMIT of a flow: rate or window (of the algorithm or set by you), app (the",
-	"application posts no more), none (only observed), idle. Bold lines are limited.",
+	"LIMIT of a flow: rate or window (of the algorithm or set by you), tenant (its",
+	"cap), app (it posts no more), none (only observed), idle, uncont(rolled).",
 };
 
 /* Returns the number of lines. */

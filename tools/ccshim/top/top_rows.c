@@ -47,6 +47,7 @@ static struct top_row make_row(const struct stat_process *p, const struct stat_q
 	return (struct top_row){
 		.process = p, .qp = qp,
 		.limit = stat_limit_of(qp, since_s),
+		.share = stat_share(qp, since_s),
 		.goodput_bps = 8 * (double)qp->q.bytes / since_s,
 		.gated = fmin((double)qp->q.gated_ns / 1e9 / since_s, 1),
 		.p50_us = ccs_stats_percentile(&qp->rtt, 0.5) / 1e3,
