@@ -97,12 +97,6 @@ static void derive(const struct ccs_cc_path *path, double *p)
 		p[MIN_RATE] = ccs_max(path->line_rate / 1e5, 1);
 }
 
-/* By the advice or by the last record; false without agents. */
-static bool port_is_full(const struct copa *c)
-{
-	return c->full || c->load >= CCS_LOAD_FULL;
-}
-
 /* A segment's time at line rate. ack.rtt_us does not include it, the RTT of a window does. */
 static double line_us(const struct ccs_cc *cc)
 {
@@ -192,13 +186,12 @@ static void on_init(struct ccs_cc *cc)
 /* -- drains ---------------------------------------------------------------------------- */
 
 /*
- * Whether the flow sees a queue that its bound does not drain. At a full port, pauses of bound flows
- * would disturb the measurement from which the bound follows. False as well: the flow has the path
- * alone.
+ * Whether the flow sees a queue that its bound does not drain. Pauses of bound flows would disturb
+ * the measurement from which the bound follows. False as well: the flow has the path alone.
  */
 static bool has_queue(const struct ccs_cc *cc, const struct copa *c)
 {
-	if (port_is_full(c) && delay_rate(cc, c) > ELSEWHERE * c->bound)
+	if (c->bound > 0 && delay_rate(cc, c) > ELSEWHERE * c->bound)
 		return false;
 	return c->queue_us + jitter_us(cc, c) > 1.5 * line_us(cc);
 }
@@ -318,7 +311,7 @@ static void update_average(struct copa *c, double now_us)
  */
 static void learn_variation(const struct ccs_cc *cc, struct copa *c, double rtt_us, double now_us)
 {
-	if (port_is_full(c)) {
+	if (c->full || c->load >= CCS_LOAD_FULL) {
 		c->variation_us *= 1 - VARIATION_DECAY;
 		return;
 	}

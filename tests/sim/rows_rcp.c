@@ -99,11 +99,6 @@ static const struct row rows[] = {
 	  { PLACE(10e9, 1, 1, 20, 8192, SIM_INT), .net.host.noise = { .uniform_us = 200 },
 	    .warm_us = 5e3, .end_us = 16e3 },
 	  { { UTIL, 42, 100.1 }, { JAIN, 0.98, 1 } } },
-	/* The flow learns the delay in drains: .64 to .8; without them .41. */
-	{ "rcp 10 Gb/s, N=1, completions late by up to 200 us for a quarter of a second, switch's",
-	  { PLACE(10e9, 1, 1, 20, 8192, SIM_INT), .net.host.noise = { .uniform_us = 200 },
-	    .warm_us = 85e3, .end_us = 256e3 },
-	  { { UTIL, 55, 100.1 } } },
 	/* Flows that send in one burst per round, 31 segments, must part within 200 rounds. */
 	{ "rcp 10 Gb/s, x4, N=31, in step at first, switch's",
 	  { PLACE(10e9, 4, 31, 20, 32768, SIM_INT), .net.host.noise = { .exp_us = 1 },
