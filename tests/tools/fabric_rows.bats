@@ -17,7 +17,8 @@ load tools.bash
 			*)
 				# shellcheck disable=SC2086 # words
 				run2 $words
-				[ "$status" -eq 0 ] && [ -n "$output" ] || { echo "$words: $status: $errors"; return 1; }
+				# doctor finds no device where there is none.
+				[[ $status -eq 0 || $words$status == "ccshim doctor1" ]] && [ -n "$output" ] || { echo "$words: $status: $errors"; return 1; }
 				;;
 		esac
 	done < <(sed -nE 's/^\| .* \| `(.*)` \|$/\1/p' docs/measured/fabric-rows.md)

@@ -204,7 +204,7 @@ until_so() {
 		echo > json
 		until_so "$transfer 1" 'any(.tenant_cap_bps > 3e8 and .tenant_cap_bps <= 1e9 and .rate_bps <= .tenant_cap_bps and .wrs_deferred > 0)'
 		[ "$("$ccshim" info --tenant "$app")" = \
-			"tenant a, weight 1, in force: only its cap has an effect, as no queue pair has cc=rcp or cc=auto" ]
+			"tenant a, weight 1, cap=1g, in force: only its cap has an effect, as no queue pair has cc=rcp or cc=auto" ]
 		"$ccshim" set tenant a cap=none
 		until_so "$transfer 1" 'all(.tenant_cap_bps == 0)'
 		"$ccshim" set tenant a cap=2m
@@ -261,7 +261,7 @@ until_so() {
 	until_so 'write 100' 'any(.tenant_cap_bps > 0 and .wrs_posted >= 300)'
 	jq -e '.processes[0].qps | all(.wrs_deferred == 0 and .gated_us == 0)' json
 	[ "$("$ccshim" info --tenant "$app")" = \
-		"tenant a, weight 1, in force: without effect, as no queue pair has mode=enforce" ]
+		"tenant a, weight 1, cap=1m, in force: without effect, as no queue pair has mode=enforce" ]
 	exec 8>&-
 	wait "$app"
 	CCSHIM_AGENT=off begin_with fixed enforce
