@@ -5,7 +5,7 @@
  * ccshim doctor: reads the counters of RDMA devices twice, and states what their increase means.
  * A reading is taken from this host, or from a directory in which it was recorded: DIR/sys as in
  * /sys, DIR/nic/INTERFACE as tools/ccshim/check/nic.h describes it, and there the file qdisc with
- * lines "drops: N" and "marks: N"; DIR/agent, what ccshimd --status prints; DIR/stat, what
+ * lines "drops: N" and "marks: N"; DIR/agent, the output of ccshimd --status; DIR/stat, the file that
  * ccshim stat --reset FILE writes.
  */
 #include <net/if.h>

@@ -204,7 +204,7 @@ static int by_port(const void *a, const void *b)
 		: device ? device : (x->q->port > y->q->port) - (x->q->port < y->q->port);
 }
 
-/* A sum's line rate is that of its ports together. */
+/* The line rate of a sum is the sum of its ports' rates. */
 static void add_ports(struct stat_snapshot *groups, struct member *member, size_t n)
 {
 	qsort(member, n, sizeof(*member), by_port);

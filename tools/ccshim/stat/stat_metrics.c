@@ -330,7 +330,7 @@ static void print_sum(const struct writer *w, const struct sum *sum)
 	}
 }
 
-/* A term of each process's tenant, as far as the agent shows it. */
+/* A term of the tenant of each process, if the agent shows it. */
 static void print_terms(const struct writer *w, const char *name, const char *doc, size_t offset, double unit)
 {
 	print_family(w, name, "gauge", doc);

@@ -115,7 +115,7 @@ static const char *name_of(const struct stat_process *p, enum stat_by by)
 	return *name ? name : "-";
 }
 
-/* Of a tenant, its terms. */
+/* A tenant has its terms in this column. */
 static void format_algorithm(char cell[CELL], const struct top_view *v, const struct stat_process *p,
 			     const struct ccs_stats_qp *q)
 {
