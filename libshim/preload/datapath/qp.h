@@ -50,7 +50,8 @@ static inline void ccs_qp_fail(struct qp *qp)
 	if (qp->failure.flush_seen)
 		return;
 	qp->failure.vendor_err = provider->has_mlx5_codes ? CCS_MLX5_FLUSHED : 0;
-	qp->failure.flush_seen = provider->ignores_in_error || qp->real->srq;
+	/* The device's QP may have been destroyed: the last completions are taken then. */
+	qp->failure.flush_seen = provider->ignores_in_error || qp->dead || qp->real->srq;
 }
 
 /* The QP was reset, or all WRs of the failed QP have completed. */
