@@ -46,8 +46,8 @@ static inline void ccs_unlock_quietly(struct ccs_lock *l)
 	atomic_store_explicit(&l->held, 0, memory_order_release);
 }
 
-/* The compiler keeps no member of *object, nor its address, in a register from before this: the data
- * path would use more registers than it need not save. */
+/* The compiler reads members of *object anew after this. Otherwise it would keep them in registers that
+ * the data path must save. */
 #define CCS_READ_AGAIN(object) __asm__("" : "+r"(object))
 
 static inline void ccs_unlock(struct ccs_lock *l)

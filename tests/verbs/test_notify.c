@@ -619,7 +619,7 @@ static void a_failed_qp_with_an_srq_raises_one_last_wqe_event(void **state)
  * A SEND that fills the window fails. WRITEs that wait are flushed as the device does it, with its
  * code and an event.
  */
-static void a_failed_qp_with_an_srq_flushes_what_waits(void **state)
+static void a_failed_qp_with_an_srq_flushes_waiting_requests(void **state)
 {
 	const uint32_t flushed = fake_profile()->vendor == 0x02c9 ? 0xf9 : 0;
 
@@ -679,7 +679,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_solicited_request_adds_no_event_to_the_next),
 		cmocka_unit_test(a_solicited_request_counts_no_successful_send),
 		cmocka_unit_test(a_failed_qp_with_an_srq_raises_one_last_wqe_event),
-		cmocka_unit_test(a_failed_qp_with_an_srq_flushes_what_waits),
+		cmocka_unit_test(a_failed_qp_with_an_srq_flushes_waiting_requests),
 	};
 
 	return rig_run_in(argc, argv, "notify", modes, sizeof(modes) / sizeof(*modes), tests,

@@ -12,8 +12,8 @@
 #include "preload/datapath/pacer_thread.h"
 #include "preload/object/registry.h"
 
-/* Of so many polls one goes through all CQs, the application's own first: of more, the longer that
- * is empty, if there is one shadow CQ only. */
+/* Every FAIR polls, one goes through all CQs, the application's own first. While that stays empty and
+ * there is one shadow CQ only, the distance grows to FAIR_MOST. */
 enum { FAIR = 4, FAIR_MOST = 16 };
 
 static int poll_app(struct cq *cq, int n, struct ibv_wc *wc)

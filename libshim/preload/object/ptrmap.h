@@ -66,7 +66,7 @@ static inline void *ccs_ptrmap_get_first(struct ccs_ptrmap *m, const void *key)
 /* NULL: not found. */
 void *ccs_ptrmap_get(struct ccs_ptrmap *m, const void *key);
 
-/* From now on ccs_ptrmap_get_first() finds nothing. In a child, to which nobody puts anything. */
+/* From now on ccs_ptrmap_get_first() finds nothing. Only in a child, which adds no object. */
 static inline void ccs_ptrmap_hide(struct ccs_ptrmap *m)
 {
 	atomic_store(&m->first, &ccs_ptrmap_empty);
