@@ -149,6 +149,12 @@ void fuzz_trace(const uint8_t *bytes, size_t len)
 	replay_close(&f);
 }
 
+/* As two files of equal content. */
+static bool read_sources(plot_reader *read, struct plot *p, const char *file)
+{
+	return read(p, 0, file) == 0 && read(p, 1, file) == 0;
+}
+
 /* As ccshim plot does: two passes, then the commands for gnuplot. */
 static void plot_file(plot_reader *read, const uint8_t *bytes, size_t len)
 {
@@ -161,9 +167,9 @@ static void plot_file(plot_reader *read, const uint8_t *bytes, size_t len)
 	p.most = 1 + bytes[0] / 16;
 	p.qp = bytes[0] & 8 ? 0 : PLOT_ANY_QP;
 	file = fuzz_file(bytes + 1, len - 1);
-	if (read(&p, 0, file) == 0 && plot_choose(&p)) {
+	if (read_sources(read, &p, file) && plot_choose(&p)) {
 		p.values = true;
-		if (read(&p, 0, file) == 0)
+		if (read_sources(read, &p, file))
 			plot_draw(&p, nowhere());
 	}
 	plot_free(&p);
