@@ -101,7 +101,7 @@ stand_in() {
 	while [ -n "$(tr -d '\0' < "/proc/$(cat hung)/cmdline" 2> /dev/null || true)" ]; do sleep 0.05; done
 	stand_in rdma 'echo some'
 	stand_in tc 'echo "this kernel cannot" >&2; exit 3'
-	stand_in lsmod 'sleep 20 & echo some modules'
+	stand_in lsmod 'sleep 3 & echo some modules'
 	debug --timeout 10000 --output c.tgz
 	unpack c.tgz
 	manifest "^missing +net/qdisc .*status 3: this kernel cannot"

@@ -588,7 +588,7 @@ static bool search(const struct bounds *b)
 #if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
 enum { FEWER_STEPS = 4 };
 #elif defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-enum { FEWER_STEPS = 2 };
+enum { FEWER_STEPS = 3 };
 #else
 enum { FEWER_STEPS = 0 };
 #endif

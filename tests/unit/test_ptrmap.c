@@ -42,12 +42,12 @@ static void random_programs_match_an_array(void **state)
 	unsigned hits = 0, first_hits = 0;
 
 	seed_start("ptrmap");
-	for (unsigned step = 1; step < 400000; step++) {
+	for (unsigned step = 1; step < 100000; step++) {
 		/*
 		 * the number of keys grows and shrinks, so that tables are replaced by larger
 		 * and smaller ones
 		 */
-		const unsigned keys = step / 50000 % 2 ? 40 : KEYS;
+		const unsigned keys = step / 12500 % 2 ? 40 : KEYS;
 		const unsigned i = (unsigned)seed_below(keys);
 		void *want = version[i] ? value_of(i, version[i]) : NULL;
 		void *got = ccs_ptrmap_get(&m, key_of(i));

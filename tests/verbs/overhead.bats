@@ -31,7 +31,7 @@ overhead() {
 
 # One thread posts then, and another polls.
 @test "a gate that closes loses no completion of the device that does nothing" {
-	CCSHIM_CC=fixed:rate=200Mbit overhead --modes enforce >"$BATS_TEST_TMPDIR/out"
+	CCSHIM_CC=fixed:rate=1Gbit overhead --modes enforce >"$BATS_TEST_TMPDIR/out"
 	[ "$(grep -c '^enforce ' "$BATS_TEST_TMPDIR/out")" -eq 21 ]
 }
 
