@@ -125,17 +125,6 @@ bench_ccbench_ccbench_mpi_CPPFLAGS = $(bench_ccbench_ccbench_CPPFLAGS) $(MPI_CFL
 bench_ccbench_ccbench_mpi_CFLAGS = $(AM_CFLAGS) -pthread
 bench_ccbench_ccbench_mpi_LDADD = bench/libbench.la $(VERBS_LIBS) $(MPI_LIBS)
 
-# Cost of the engine per event; for developers, not installed.
-noinst_PROGRAMS += bench/micro/engine
-bench_micro_engine_SOURCES = \
-	bench/common/clock.h \
-	bench/micro/counter.h \
-	bench/micro/engine.c \
-	bench/common/rng.h \
-	tools/common/next_option.c \
-	tools/common/next_option.h
-bench_micro_engine_LDADD = libccs-core.la
-
 # Control over all kinds of links and loads, in the simulator; for developers, not installed.
 check_PROGRAMS += bench/grid/grid
 bench_grid_grid_SOURCES = \
@@ -159,7 +148,6 @@ bench_micro_qps_LDADD = $(VERBS_LIBS)
 noinst_PROGRAMS += bench/micro/overhead
 bench_micro_overhead_SOURCES = \
 	bench/common/clock.h \
-	bench/micro/counter.h \
 	bench/micro/load.c \
 	bench/micro/load.h \
 	bench/micro/overhead.c \
