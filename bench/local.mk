@@ -13,9 +13,7 @@ bench_libbench_la_SOURCES = \
 	bench/common/interrupt.c \
 	bench/common/interrupt.h \
 	bench/ccbench/matrix/models.c \
-	bench/ccbench/matrix/models.h \
 	bench/ccbench/matrix/verdict.c \
-	bench/ccbench/matrix/verdict.h \
 	bench/ccbench/scenario/opts.c \
 	bench/ccbench/scenario/opts.h \
 	bench/ccbench/place/preload.c \
@@ -184,18 +182,14 @@ bench_sim_libcore_la_SOURCES = \
 noinst_LTLIBRARIES += bench/libfabric-sim.la
 bench_libfabric_sim_la_SOURCES = \
 	bench/ccfabric/figures.c \
-	bench/ccfabric/figures.h \
 	bench/ccfabric/presets.c \
-	bench/ccfabric/presets.h \
 	bench/ccfabric/run.c \
-	bench/ccfabric/run.h \
 	bench/ccfabric/published.c \
-	bench/ccfabric/published.h \
 	bench/ccfabric/shared/options.c \
 	bench/ccfabric/shared/options.h \
 	bench/ccfabric/shared/usage.c \
 	bench/ccfabric/summary.c \
-	bench/ccfabric/summary.h \
+	bench/ccfabric/ccfabric.h \
 	bench/ccfabric/traffic.c \
 	bench/ccfabric/traffic.h \
 	bench/sim/fabric/agent.c \
@@ -259,8 +253,7 @@ bench_ccfabric_ccfabric_SOURCES = \
 	bench/ccfabric/models/matrix_run.c \
 	bench/ccfabric/models/models.c \
 	bench/ccfabric/models/models.h \
-	bench/ccfabric/scenario.c \
-	bench/ccfabric/scenario.h
+	bench/ccfabric/scenario.c
 bench_ccfabric_ccfabric_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) \
 	-DFAB_MODELS='"$(pkgdatadir)/fabric/ucloud.models"'
 fabricdir = $(pkgdatadir)/fabric
