@@ -93,7 +93,7 @@ seen() {
 	namespace=$(stat -Lc %i "/proc/$hangs/ns/mnt")
 	$ccshim stat --json > now 2> why
 	$ccshim stat --json > again 2> why-again
-	pgrep -x "ccsm$namespace" | wc -l > children
+	pgrep -x -r D,R,S "ccsm$namespace" | wc -l > children # not those that have ended and wait for init
 	$ccshim set --all --timeout 1ms max_rate=1g > all 2> why-all || status=$?
 	kill -9 $hangs
 	wait $hangs || true
