@@ -13,9 +13,7 @@ bench_libbench_la_SOURCES = \
 	bench/common/interrupt.c \
 	bench/common/interrupt.h \
 	bench/ccbench/matrix/models.c \
-	bench/ccbench/matrix/models.h \
 	bench/ccbench/matrix/verdict.c \
-	bench/ccbench/matrix/verdict.h \
 	bench/ccbench/scenario/opts.c \
 	bench/ccbench/scenario/opts.h \
 	bench/ccbench/place/preload.c \
@@ -125,17 +123,6 @@ bench_ccbench_ccbench_mpi_CPPFLAGS = $(bench_ccbench_ccbench_CPPFLAGS) $(MPI_CFL
 bench_ccbench_ccbench_mpi_CFLAGS = $(AM_CFLAGS) -pthread
 bench_ccbench_ccbench_mpi_LDADD = bench/libbench.la $(VERBS_LIBS) $(MPI_LIBS)
 
-# Cost of the engine per event; for developers, not installed.
-noinst_PROGRAMS += bench/micro/engine
-bench_micro_engine_SOURCES = \
-	bench/common/clock.h \
-	bench/micro/counter.h \
-	bench/micro/engine.c \
-	bench/common/rng.h \
-	tools/common/next_option.c \
-	tools/common/next_option.h
-bench_micro_engine_LDADD = libccs-core.la
-
 # Control over all kinds of links and loads, in the simulator; for developers, not installed.
 check_PROGRAMS += bench/grid/grid
 bench_grid_grid_SOURCES = \
@@ -159,7 +146,6 @@ bench_micro_qps_LDADD = $(VERBS_LIBS)
 noinst_PROGRAMS += bench/micro/overhead
 bench_micro_overhead_SOURCES = \
 	bench/common/clock.h \
-	bench/micro/counter.h \
 	bench/micro/load.c \
 	bench/micro/load.h \
 	bench/micro/overhead.c \
@@ -196,18 +182,14 @@ bench_sim_libcore_la_SOURCES = \
 noinst_LTLIBRARIES += bench/libfabric-sim.la
 bench_libfabric_sim_la_SOURCES = \
 	bench/ccfabric/figures.c \
-	bench/ccfabric/figures.h \
 	bench/ccfabric/presets.c \
-	bench/ccfabric/presets.h \
 	bench/ccfabric/run.c \
-	bench/ccfabric/run.h \
 	bench/ccfabric/published.c \
-	bench/ccfabric/published.h \
 	bench/ccfabric/shared/options.c \
 	bench/ccfabric/shared/options.h \
 	bench/ccfabric/shared/usage.c \
 	bench/ccfabric/summary.c \
-	bench/ccfabric/summary.h \
+	bench/ccfabric/ccfabric.h \
 	bench/ccfabric/traffic.c \
 	bench/ccfabric/traffic.h \
 	bench/sim/fabric/agent.c \
@@ -271,8 +253,7 @@ bench_ccfabric_ccfabric_SOURCES = \
 	bench/ccfabric/models/matrix_run.c \
 	bench/ccfabric/models/models.c \
 	bench/ccfabric/models/models.h \
-	bench/ccfabric/scenario.c \
-	bench/ccfabric/scenario.h
+	bench/ccfabric/scenario.c
 bench_ccfabric_ccfabric_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) \
 	-DFAB_MODELS='"$(pkgdatadir)/fabric/ucloud.models"'
 fabricdir = $(pkgdatadir)/fabric

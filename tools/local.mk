@@ -78,14 +78,11 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/run/run.h \
 	tools/ccshim/run/impair.c \
 	tools/ccshim/run/run_adapt.c \
-	tools/ccshim/run/run_adapt.h \
 	tools/ccshim/run/run_options.c \
-	tools/ccshim/run/run_options.h \
 	tools/ccshim/set.c \
 	tools/ccshim/set_all.c \
 	tools/ccshim/set_tenant.c \
-	tools/ccshim/set_tenant.h \
-	tools/ccshim/set_all.h \
+	tools/ccshim/set.h \
 	tools/ccshim/set_send.c \
 	tools/ccshim/stat/stat.c \
 	tools/ccshim/stat/stat.h \
@@ -216,18 +213,13 @@ CLEANFILES += tools/ccshim/serve/serve_files.c
 sbin_PROGRAMS += tools/ccshimd/ccshimd
 tools_ccshimd_ccshimd_SOURCES = \
 	tools/ccshimd/auth.c \
-	tools/ccshimd/auth.h \
 	tools/ccshimd/derive.c \
-	tools/ccshimd/derive.h \
 	tools/ccshimd/ccshimd.h \
 	tools/ccshimd/tenants.c \
-	tools/ccshimd/tenants.h \
 	tools/ccshimd/filter.c \
-	tools/ccshimd/filter.h \
 	tools/ccshimd/key_file.c \
 	tools/ccshimd/key_file.h \
 	tools/ccshimd/links.c \
-	tools/ccshimd/links.h \
 	tools/ccshimd/main.c \
 	tools/ccshimd/message.c \
 	tools/common/ask_agent.c \

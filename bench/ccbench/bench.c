@@ -13,7 +13,6 @@
 #include "bench/common/interrupt.h"
 #include "bench/common/output.h"
 #include "bench/common/progress.h"
-#include "bench/ccbench/result/report.h"
 #include "tools/common/slurp.h"
 #include "bench/ccbench/place/preload.h"
 

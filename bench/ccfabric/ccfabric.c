@@ -9,9 +9,7 @@
 #include "bench/ccfabric/models/matrix.h"
 #include "bench/ccfabric/shared/options.h"
 #include "bench/common/output.h"
-#include "run.h"
-#include "scenario.h"
-#include "summary.h"
+#include "ccfabric.h"
 #include "tools/common/next_option.h"
 
 static void show_progress(uint64_t now, unsigned done, unsigned flows)

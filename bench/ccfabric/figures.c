@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "figures.h"
+#include "ccfabric.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "bench/sim/core/memory.h"
-#include "summary.h"
 
 static bool has_other_flows(const struct fab_conf *c)
 {

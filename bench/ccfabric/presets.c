@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "presets.h"
+#include "ccfabric.h"
 
 #include <string.h>
 
 #include "bench/sim/core/memory.h"
-#include "run.h"
 
 const struct fab_preset fab_presets[] = {
 	{ "collective", "all-reduces, with pauses between them",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "published.h"
+#include "ccfabric.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "run.h"
+#include "ccfabric.h"
 
 #include <stdlib.h>
 #include <time.h>

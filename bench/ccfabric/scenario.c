@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "scenario.h"
+#include "ccfabric.h"
 
 #include <string.h>
 
@@ -7,8 +7,6 @@
 #include "bench/common/error.h"
 #include "bench/common/output.h"
 #include "bench/sim/core/memory.h"
-#include "presets.h"
-#include "summary.h"
 #include "tools/common/human.h"
 
 enum { SETTINGS_MAX = 32 };

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "summary.h"
+#include "ccfabric.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "bench/sim/core/memory.h"
-#include "published.h"
 #include "tools/common/human.h"
 
 enum { BUSIEST = 8 };

@@ -45,7 +45,6 @@ unsigned grid_sample_size(void);
 
 /* Flows that share a port. */
 unsigned grid_per_port(const struct scenario *s);
-unsigned grid_flows(const struct scenario *s);
 
 /* Messages that each application has outstanding. */
 unsigned grid_depth(const struct scenario *s);

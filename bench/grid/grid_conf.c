@@ -19,7 +19,7 @@
 
 #define RECORDS 60              /* least number of records of a run */
 
-unsigned grid_flows(const struct scenario *s)
+static unsigned grid_flows(const struct scenario *s)
 {
 	return s->hosts * s->qps;
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench/ccfabric/presets.h"
+#include "bench/ccfabric/ccfabric.h"
 #include "grid.h"
 
 enum { ARGS = 8 };

@@ -52,9 +52,6 @@ def not_run: [.[0].models[] | select(.run | not) | "- \(.name): \(.reason)"] |
 
 def verdicts_run: map(.models |= map(select(.run))) | verdicts;
 
-def not_run_by_reason: [.[0].models[] | select(.run | not)] | group_by(.reason) | sort_by(-length)[] |
-  "- \(.[0].reason): \(map(.name) | join(", "))";
-
 # Why models miss goals on the real driver.
 def lab_reasons: {
   "G-long-incast": "G-long-incast and G-long-64k: others get the bandwidth of a short flow only after a span of 64 segments, 2 ms at 1 Gb/s, in ccfabric as well. Shorter spans miss one or two rows more of the grid. Why the p99 of G-long-incast is 1.18 times its goal is not known.",
@@ -93,7 +90,6 @@ elif $table == "missed" then missed
 elif $table == "slow" then slow
 elif $table == "not_run" then not_run
 elif $table == "verdicts_run" then verdicts_run
-elif $table == "not_run_by_reason" then not_run_by_reason
 elif $table == "lab" then lab
 elif $table == "picture" then picture
 else error("no table \($table)") end

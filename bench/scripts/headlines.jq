@@ -36,10 +36,10 @@ def classes: .runs as $runs | .spread as $s | $s[0] as $none |
 # Of few samples a percentile would be the largest.
 def enough($needs; $n): if $n < $needs then null else . end;
 
-# Sizes down, settings across; with $classes only these.
-def slowdown($classes): .runs as $r |
+# Sizes down, settings across.
+def slowdown: .runs as $r |
   (["p50/p95/p99"] + ($r | map(.cc)) | head),
-  ($r[0].slowdown | keys[] as $k | select($classes == null or .[$k].class == $classes) |
+  ($r[0].slowdown | keys[] as $k |
     [$r[0].slowdown[$k].class + ", \($r[0].slowdown[$k].messages)"] +
     ($r | map(.slowdown[$k] | .messages as $n |
       [.p50, (.p95 | enough(20; $n)), (.p99 | enough(100; $n))] | map(digits) | join("/"))) | row),
@@ -78,7 +78,7 @@ def memory:
     "10 000 queue pairs of depth 256 take \(.[0]) MB with libmlx5 and the shim, \(.[1]) MB without it.");
 
 if $table == "incast" then incast elif $table == "classes" then classes
-elif $table == "slowdown" then slowdown(null)
-elif $table == "slowdown of all" then slowdown("all") elif $table == "converge" then converge
+elif $table == "slowdown" then slowdown
+elif $table == "converge" then converge
 elif $table == "overhead" then overhead elif $table == "memory" then memory
 else error("no table \($table)") end

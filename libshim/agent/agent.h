@@ -137,4 +137,8 @@ void ccs_agent_reload(struct ccs_agent *a);
 /* Must not be called while it runs. Its clients' connections end; they keep their regions. */
 void ccs_agent_close(struct ccs_agent *a);
 
+/* One turn of the agent's loop, for tests: handle descriptors that become ready within timeout_ns (negative:
+ * no limit), then run everything that is due. */
+void ccs_agent_turn(struct ccs_agent *a, int64_t timeout_ns);
+
 #endif

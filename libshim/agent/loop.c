@@ -3,7 +3,7 @@
  * The agent's composition root: it opens and closes all components, waits for their descriptors
  * with epoll, and runs what is due.
  */
-#include "agent/loop.h"
+#include "agent/agent.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,10 +4,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-
 
 enum {
 	LINE = 64,

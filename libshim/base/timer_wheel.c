@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/timer_wheel.h"
 
-#include <stddef.h>
-
 static uint64_t tick_of(uint64_t ns)
 {
 	return ns / CCS_TIMER_WHEEL_TICK_NS + !!(ns % CCS_TIMER_WHEEL_TICK_NS);

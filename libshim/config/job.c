@@ -2,8 +2,6 @@
 #include "config/job.h"
 
 #include <pthread.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -13,7 +13,6 @@
 #include "base/number.h"
 #include "base/suggest.h"
 #include "base/sysfs.h"
-#include "base/text.h"
 #include "base/units.h"
 #include "config/conf.h"
 

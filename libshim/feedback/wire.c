@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "feedback/record.h"
-
 static const uint8_t magic[4] = "CCSW";
 
 /* Minimum length of a type's body; 0: unknown type. */

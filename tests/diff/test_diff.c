@@ -12,7 +12,6 @@
 #include "../verbs/rig.h"
 
 #include <dirent.h>
-#include <unistd.h>
 
 #include "../unit/seed.h"
 #include "known.h"

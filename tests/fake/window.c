@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Memory windows: keys to a part of a region, bound by one WQE and invalidated by another. */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "priv.h"

@@ -10,7 +10,7 @@
 
 #include "agent/events.h"
 #include "agent/host/core.h"
-#include "agent/loop.h"
+#include "agent/agent.h"
 #include "agent/net/net.h"
 #include "agent/telemetry/telemetry.h"
 #include "input.h"

@@ -12,7 +12,7 @@
 #include "config/tenant.h"
 #include "feedback/wire.h"
 #include "tools/ccshim/stat/stat.h"
-#include "tools/ccshimd/auth.h"
+#include "tools/ccshimd/ccshimd.h"
 
 _Noreturn void fuzz_fail(const char *file, int line, const char *what)
 {

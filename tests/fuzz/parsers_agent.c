@@ -8,7 +8,6 @@
 
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "agent/events.h"

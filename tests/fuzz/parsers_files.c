@@ -2,7 +2,6 @@
 /* Files that tools read: topologies, JSON, traces, recordings, ELF files and baselines. */
 #include "parsers.h"
 
-#include <elf.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,6 +8,8 @@
 
 bats_require_minimum_version 1.5.0
 
+load agents.bash
+
 setup_file() {
   : "${top_builddir:=$PWD}"
   : "${top_srcdir:=$(realpath "$BATS_TEST_DIRNAME/../..")}"
@@ -16,14 +18,6 @@ setup_file() {
   export endure=$top_builddir/tests/lab/endure
   [[ $EUID -eq 0 ]] || skip "the lab needs root"
   "$lab" --prepare --engine uml
-}
-
-setup() {
-  local name
-  for name in ${!LAB_@} ${!CCSHIM_@}; do
-    [[ $name == CCSHIM_LAB_* ]] || unset "$name"
-  done
-  cd "$BATS_TEST_TMPDIR" || return
 }
 
 # in_lab ARG…: a lab of two hosts, results in out/. ib_write_lat is single-stepped, which takes CPU time

@@ -272,7 +272,7 @@ programs() {
 	for calc in headroom buffer thresholds ecn deadlock qos; do echo "$ccshim plan $calc"; done
 	echo "$top_builddir/tools/ccshimd/ccshimd"
 	for program in "bench/ccfabric/ccfabric run" "bench/ccfabric/ccfabric matrix" "bench/ccbench/ccbench incast" \
-		bench/grid/grid bench/micro/overhead bench/micro/engine; do
+		bench/grid/grid bench/micro/overhead; do
 		[ ! -x "$top_builddir/${program%% *}" ] || echo "$top_builddir/$program"
 	done
 }

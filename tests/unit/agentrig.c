@@ -4,7 +4,6 @@
 #include "agent/events.h"
 #include "agent/net/net.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <net/if.h>
 #include <poll.h>

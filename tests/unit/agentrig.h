@@ -10,7 +10,7 @@
 
 #include "agent/host/core.h"
 #include "agent/host/priv.h"
-#include "agent/loop.h"
+#include "agent/agent.h"
 
 enum { RIG_HOSTS = 2 };
 

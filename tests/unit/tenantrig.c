@@ -50,16 +50,37 @@ static bool check_tag(void *arg, const struct ccs_address *peer, uint8_t key, co
 	return true;
 }
 
-static void put_bytes(const struct tenants_rig *b)
+void lo_count(const struct rig *r, uint64_t bytes)
 {
 	char path[256];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/%s", b->r->dir, files[FILES - 1]);
+	snprintf(path, sizeof(path), "%s/%s", r->dir, files[FILES - 1]);
 	f = fopen(path, "w");
 	assert_non_null(f);
-	fprintf(f, "%llu\n", (unsigned long long)b->rx_bytes);
+	fprintf(f, "%llu\n", (unsigned long long)bytes);
 	fclose(f);
+}
+
+void lo_make(const struct rig *r)
+{
+	char path[256];
+
+	for (unsigned i = 0; i < FILES - 1; i++) {
+		snprintf(path, sizeof(path), "%s/%s", r->dir, files[i]);
+		assert_int_equal(mkdir(path, 0700), 0);
+	}
+	lo_count(r, 0);
+}
+
+void lo_remove(const struct rig *r)
+{
+	char path[256];
+
+	for (unsigned i = FILES; i-- > 0;) {
+		snprintf(path, sizeof(path), "%s/%s", r->dir, files[i]);
+		remove(path);
+	}
 }
 
 void tenants_set(unsigned n, const double *weight)
@@ -75,15 +96,10 @@ void tenants_set(unsigned n, const double *weight)
 void tenants_begin(struct tenants_rig *b, void **state, bool key)
 {
 	struct rig *r = *state;
-	char path[256];
 
 	*b = (struct tenants_rig){ .r = r, .capacity = { "lo", GBIT },
 			     .auth = { .select = select_key, .tag = put_tag, .check = check_tag } };
-	for (unsigned i = 0; i < FILES - 1; i++) {
-		snprintf(path, sizeof(path), "%s/%s", r->dir, files[i]);
-		assert_int_equal(mkdir(path, 0700), 0);
-	}
-	put_bytes(b);
+	lo_make(r);
 	for (int host = 0; host < RIG_HOSTS; host++) {
 		rig_stop(r, host);
 		r->config[host].sysfs = r->dir;
@@ -112,14 +128,9 @@ void tenants_add_process(struct tenants_rig *b, unsigned flows)
 
 void tenants_end(struct tenants_rig *b)
 {
-	char path[256];
-
 	for (unsigned i = 0; i < b->processes; i++)
 		rig_hang_up(&b->p[i].c);
-	for (unsigned i = FILES; i-- > 0;) {
-		snprintf(path, sizeof(path), "%s/%s", b->r->dir, files[i]);
-		remove(path);
-	}
+	lo_remove(b->r);
 }
 
 double tenants_advised(const struct tenants_process *p)
@@ -150,7 +161,7 @@ void tenants_run(struct tenants_rig *b, unsigned ms)
 		}
 		b->r->now_ns += STEP_NS;
 		b->rx_bytes += (uint64_t)((sum > most ? most : sum) / 8);
-		put_bytes(b);
+		lo_count(b->r, b->rx_bytes);
 		rig_settle(b->r); /* send what is due */
 		rig_settle(b->r); /* and arrives */
 	}

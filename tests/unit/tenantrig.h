@@ -32,6 +32,11 @@ extern struct ccs_agent_tenant tenants_list[3];
 extern unsigned tenants_n;
 extern int tenants_of[PROCESSES];
 
+/* The files of interface lo in the rig's folder, and the bytes that it has received. */
+void lo_make(const struct rig *r);
+void lo_count(const struct rig *r, uint64_t bytes);
+void lo_remove(const struct rig *r);
+
 /* n tenants, t0 and so on, of these weights; process i is of tenant i. */
 void tenants_set(unsigned n, const double *weight);
 /* Start the agents again with the tenants, and a key if wanted. */

@@ -5,17 +5,11 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "agent/telemetry/telemetry.h"
-#include "agentrig.h"
-
-enum { RP, NP };
+#include "tenantrig.h"
 
 #define LIAR "127.0.0.3"
-#define GBIT 1000000000ull
-#define MS 1000000ull
 
 struct bench {
 	struct rig *r;
@@ -25,36 +19,12 @@ struct bench {
 	struct ccs_agent_capacity capacity;
 };
 
-static const char *const files[] = {
-	"class", "class/net", "class/net/lo", "class/net/lo/statistics",
-	"class/net/lo/statistics/rx_bytes",
-};
-
-enum { FILES = sizeof(files) / sizeof(*files) };
-
-static void put_bytes(const struct bench *b)
-{
-	char path[256];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", b->r->dir, files[FILES - 1]);
-	f = fopen(path, "w");
-	assert_non_null(f);
-	fprintf(f, "%llu\n", (unsigned long long)b->rx_bytes);
-	fclose(f);
-}
-
 static void begin(struct bench *b, void **state)
 {
 	struct rig *r = *state;
-	char path[256];
 
 	*b = (struct bench){ .r = r, .capacity = { "lo", GBIT } };
-	for (unsigned i = 0; i < FILES - 1; i++) {
-		snprintf(path, sizeof(path), "%s/%s", r->dir, files[i]);
-		assert_int_equal(mkdir(path, 0700), 0);
-	}
-	put_bytes(b);
+	lo_make(r);
 	rig_stop(r, NP);
 	r->config[NP].sysfs = r->dir;
 	r->config[NP].capacities = &b->capacity;
@@ -69,13 +39,8 @@ static void begin(struct bench *b, void **state)
 
 static void end(struct bench *b)
 {
-	char path[256];
-
 	rig_hang_up(&b->c);
-	for (unsigned i = FILES; i-- > 0;) {
-		snprintf(path, sizeof(path), "%s/%s", b->r->dir, files[i]);
-		remove(path);
-	}
+	lo_remove(b->r);
 }
 
 static double advised(const struct bench *b)
@@ -98,7 +63,7 @@ static void run(struct bench *b, uint64_t ns)
 		b->bits += bits;
 		b->rx_bytes += (uint64_t)(bits / 8);
 		atomic_fetch_add(&b->c.shm->slot[1].sent, 4096);
-		put_bytes(b);
+		lo_count(b->r, b->rx_bytes);
 		rig_settle(b->r); /* send what is due */
 		rig_settle(b->r); /* and arrives */
 	}

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Messages between agents: forged, replayed, malformed and unauthenticated ones are refused. */
 #include <arpa/inet.h>
-#include <errno.h>
 #include <sys/socket.h>
 #include <unistd.h>
 

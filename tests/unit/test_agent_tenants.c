@@ -16,6 +16,17 @@
 
 #define OTHER "127.0.0.3"
 
+/* Tenants of 4 and of `flows` flows, which send for `ms`. */
+static void begin_two(struct tenants_rig *b, void **state, bool key, const double *weight, unsigned flows,
+		      unsigned ms)
+{
+	tenants_set(2, weight);
+	tenants_begin(b, state, key);
+	tenants_add_process(b, 4);
+	tenants_add_process(b, flows);
+	tenants_run(b, ms);
+}
+
 static void rates_are_in_proportion_to_weights_for_any_number_of_flows(void **state)
 {
 	static const double weight[] = { 1, 2, 4 };
@@ -103,11 +114,7 @@ static void without_a_key_a_host_has_weight_1(void **state)
 	static const double weight[] = { 4, 4 }, half[] = { 1, 1 };
 	struct tenants_rig b;
 
-	tenants_set(2, weight);
-	tenants_begin(&b, state, false);
-	tenants_add_process(&b, 4);
-	tenants_add_process(&b, 32);
-	tenants_run(&b, 300);
+	begin_two(&b, state, false, weight, 32, 300);
 	claim(&b, 7, 10000, 3);
 	assert_float_equal(largest(&b), 1, 1e-9);
 	tenants_run(&b, 200); /* the other host sends nothing, and takes nothing */
@@ -142,11 +149,7 @@ static void with_a_key_weights_count_but_not_flows_that_do_not_send(void **state
 	static const double weight[] = { 1, 3 };
 	struct tenants_rig b;
 
-	tenants_set(2, weight);
-	tenants_begin(&b, state, true);
-	tenants_add_process(&b, 4);
-	tenants_add_process(&b, 32);
-	tenants_run(&b, 300);
+	begin_two(&b, state, true, weight, 32, 300);
 	claim(&b, 7, 10000, 3);
 	assert_float_equal(largest(&b), 100, 1e-9);
 	tenants_run(&b, 200);
@@ -160,11 +163,7 @@ static void the_lowest_weight_of_a_tenant_counts(void **state)
 	static const double weight[] = { 1, 3 };
 	struct tenants_rig b;
 
-	tenants_set(2, weight);
-	tenants_begin(&b, state, true);
-	tenants_add_process(&b, 4);
-	tenants_add_process(&b, 32);
-	tenants_run(&b, 10);
+	begin_two(&b, state, true, weight, 32, 10);
 	claim(&b, 100, 10000, 3);
 	assert_float_equal(largest(&b), 3, 1e-9);
 	tenants_end(&b);
@@ -185,11 +184,7 @@ static void a_weight_changes_while_flows_send(void **state)
 	static const double weight[] = { 1, 1 }, after[] = { 1, 5 };
 	struct tenants_rig b;
 
-	tenants_set(2, weight);
-	tenants_begin(&b, state, true);
-	tenants_add_process(&b, 4);
-	tenants_add_process(&b, 8);
-	tenants_run(&b, 300);
+	begin_two(&b, state, true, weight, 8, 300);
 	tenants_run(&b, 200);
 	tenants_assert_shares(&b, 2, weight, 0.03);
 	rig_set_standing(b.r, RP, CCS_STANDING_USER);
@@ -395,11 +390,7 @@ static void a_reload_finds_the_tenants_again(void **state)
 	static const double before[] = { 1, 1 }, after[] = { 3, 1 };
 	struct tenants_rig b;
 
-	tenants_set(2, before);
-	tenants_begin(&b, state, true);
-	tenants_add_process(&b, 4);
-	tenants_add_process(&b, 8);
-	tenants_run(&b, 300);
+	begin_two(&b, state, true, before, 8, 300);
 	tenants_set(2, (const double[]){ 2, 6 });
 	memcpy(tenants_of, (int[]){ 0, 1 }, 2 * sizeof(int));
 	ccs_agent_reload(b.r->agent[RP]);

@@ -11,7 +11,7 @@
 
 #include "agentrig.h"
 #include "seed.h"
-#include "tools/ccshimd/auth.h"
+#include "tools/ccshimd/ccshimd.h"
 
 static char file[] = "/tmp/test_auth.XXXXXX";
 static struct ccs_agent_auth auth;

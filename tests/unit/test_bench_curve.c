@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "test.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "bench/ccbench/traffic/curve.h"

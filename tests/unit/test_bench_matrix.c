@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Verdicts of `ccbench matrix`. */
-#include "bench/ccbench/matrix/verdict.h"
+#include "bench/ccbench/matrix/matrix.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests a tenant's cap that flows share, in virtual time: rates, bursts at any time, and turns. */
-#include <stdatomic.h>
 
 #include "flow_fixture.h"
 #include "test.h"

@@ -8,7 +8,6 @@
 #include <netinet/ip.h>
 #include <sched.h>
 #include <stdio.h>
-#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>

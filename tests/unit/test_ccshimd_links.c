@@ -238,15 +238,7 @@ static void strange_answers_are_no_counters(void **state)
 	}
 }
 
-static int make_root(void **state)
-{
-	return mkdtemp(root) ? 0 : -1;
-}
-
-static int remove_root(void **state)
-{
-	return tree_remove(root);
-}
+TREE_GROUP(root)
 
 int main(void)
 {

@@ -305,15 +305,7 @@ static void flows_come_and_go(void **state)
 	finish(&f);
 }
 
-static int make_root(void **state)
-{
-	return mkdtemp(root) ? 0 : -1;
-}
-
-static int remove_root(void **state)
-{
-	return tree_remove(root);
-}
+TREE_GROUP(root)
 
 int main(void)
 {

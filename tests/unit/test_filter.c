@@ -15,7 +15,7 @@
 #include "test.h"
 
 #include "tests/tools/forbidden_calls.h"
-#include "tools/ccshimd/filter.h"
+#include "tools/ccshimd/ccshimd.h"
 
 enum { NO_FILTER = 201, ALLOWED = 202 };
 

@@ -4,7 +4,6 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <unistd.h>
 
 #include "base/lock.h"
 

@@ -10,6 +10,7 @@
 #include "config/load.c"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "seed.h"
 

@@ -18,7 +18,7 @@
 #include "observe/stats_dir.h"
 #include "tools/common/seconds.h"
 #include "tools/ccshim/shared/ccshim.h"
-#include "tools/ccshim/set_all.h"
+#include "tools/ccshim/set.h"
 #include "tools/ccshim/stat/stat.h"
 
 enum { USERS = 300 };                    /* more than children at once */

@@ -2,7 +2,6 @@
 /* Tests the sections of tenants: what is refused, with its place, and which process is whose. */
 #include "test.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 
 #include <stdbool.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/timer_wheel.h"
 #include "seed.h"

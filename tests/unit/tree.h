@@ -17,4 +17,9 @@ static inline int tree_remove(const char *path)
 	return nftw(path, tree_remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+/* Set-up and end of a group whose directory is root, a template of mkdtemp(3). */
+#define TREE_GROUP(root) \
+	static int make_root(void **state) { return mkdtemp(root) ? 0 : -1; } \
+	static int remove_root(void **state) { return tree_remove(root); }
+
 #endif

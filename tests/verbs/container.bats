@@ -5,6 +5,8 @@
 
 bats_require_minimum_version 1.5.0
 
+load shown.bash
+
 setup() {
 	: "${top_builddir:=$PWD}" "${top_srcdir:=$(realpath "$BATS_TEST_DIRNAME/../..")}"
 	export top_builddir
@@ -26,11 +28,6 @@ teardown() {
 	exec 5>&- 8>&-
 	[ -z "${first_holder:-}" ] || wait "$first_holder" || true
 	[ -z "${holder:-}" ] || wait "$holder" || true
-}
-
-answer() {
-	local line
-	read -r -t 300 line <&7 && [ "$line" = "$1" ] || { echo "$line"; cat stderr; return 1; }
 }
 
 # contain [-U] [SETUP]: start shown.c in a container with a /run and /tmp of its own, after the
@@ -55,8 +52,7 @@ seen() {
 
 @test "a process in other PID, mount and network namespaces is shown by its ID on the host" {
 	contain
-	echo 'write 10' >&8
-	answer done
+	tell 'write 10'
 	seen ".pid == $app and .inner_pid == 1 and .program == \"shown\" and .totals.bytes == 122880"
 	$ccshim stat --json | jq -e "[.processes[] | select(.pid == $app)] | length == 1"
 	$ccshim stat --prometheus | grep -F "ccshim_process_completed_bytes_total{program=\"shown\",pid=\"$app\"} 122880"
@@ -67,8 +63,7 @@ seen() {
 @test "a file of another user does not replace the file of a container's process" {
 	[ ! -e /tmp/ccshim-65534 ] || skip "/tmp/ccshim-65534 exists"
 	contain
-	echo 'write 10' >&8
-	answer done
+	tell 'write 10'
 	mkdir -m 700 /tmp/ccshim-65534
 	sed 's/shown/forge/g' "/proc/$app/root/run/ccshim-stats/1" > "/tmp/ccshim-65534/1"
 	cp /tmp/ccshim-65534/1 "/tmp/ccshim-65534/$app"
@@ -98,7 +93,7 @@ seen() {
 	namespace=$(stat -Lc %i "/proc/$hangs/ns/mnt")
 	$ccshim stat --json > now 2> why
 	$ccshim stat --json > again 2> why-again
-	pgrep -x "ccsm$namespace" | wc -l > children
+	pgrep -x -r D,R,S "ccsm$namespace" | wc -l > children # not those that have ended and wait for init
 	$ccshim set --all --timeout 1ms max_rate=1g > all 2> why-all || status=$?
 	kill -9 $hangs
 	wait $hangs || true
@@ -124,20 +119,10 @@ seen() {
 
 @test "settings of a process in a container are changed from the host" {
 	contain
-	echo 'write 1' >&8
-	answer done
-	$ccshim set -p "$app" --timeout 60s max_rate=1g & # it is applied when the process polls
-	while kill -0 $! 2> /dev/null; do
-		echo 'write 1' >&8
-		answer done
-	done
-	wait $!
+	tell 'write 1'
+	polled $ccshim set -p "$app" --timeout 60s max_rate=1g # it is applied when the process polls
 	seen '.qps | any(.rate_bps == 1e9)'
-	$ccshim set --all --timeout 60s max_rate=2g > all &
-	while kill -0 $! 2> /dev/null; do
-		echo 'write 1' >&8
-		answer done
-	done
+	polled $ccshim set --all --timeout 60s max_rate=2g > all || true # others may not answer
 	seen '.qps | any(.rate_bps == 2e9)'
 	grep -E "^ *$app shown: .*changed" all
 }
@@ -145,8 +130,7 @@ seen() {
 @test "a process of a user namespace is shown and set" {
 	unshare -U --map-root-user true 2> /dev/null || skip "no user namespaces"
 	contain -U
-	echo 'write 1' >&8
-	answer done
+	tell 'write 1'
 	seen ".pid == $app and .totals.wrs == 1"
 	run -3 $ccshim set -p "$app" --timeout 100ms max_rate=1g # it is not polling
 	[[ $output == *"has not answered within 100ms"* ]]
@@ -162,8 +146,7 @@ seen() {
 	[ "$first" != "$app" ]
 	[ "$(ls "pages/ccshim-0" | wc -l)" -eq 2 ] # of two processes with the number 1
 	[ -e pages/ccshim-0/1 ] && ls pages/ccshim-0/1.[0-9]*
-	echo 'write 3' >&8
-	answer done
+	tell 'write 3'
 	seen ".pid == $app and .inner_pid == 1 and .totals.wrs == 3"
 	app=$first seen ".pid == $first and .inner_pid == 1 and .totals.wrs == 0"
 	# Inside, only its own is shown, and it is said why.
@@ -258,15 +241,9 @@ started_is_seen_and_set() {
 	app=$(for pid in $(pgrep -x shown); do
 		! grep -qzx "CONTAINER_TEST=$PWD" "/proc/$pid/environ" || echo "$pid"
 	done)
-	echo 'write 10' >&8
-	answer done
+	tell 'write 10'
 	seen ".pid == $app and .inner_pid == $1 and .program == \"shown\" and .totals.bytes == 122880"
-	$ccshim set -p "$app" --timeout 60s max_rate=1g &
-	while kill -0 $! 2> /dev/null; do
-		echo 'write 1' >&8
-		answer done
-	done
-	wait $!
+	polled $ccshim set -p "$app" --timeout 60s max_rate=1g
 	seen '.qps | any(.rate_bps == 1e9)'
 }
 

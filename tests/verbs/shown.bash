@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Loaded by tests of shown.c, which executes commands: descriptor 8 has them, 7 its answers.
 
-# Start it, and wait until it is ready.
+# begin [COMMAND...]: start it, and wait until it is ready.
 begin() {
 	mkfifo in said
-	"$top_builddir/tests/verbs/shown" < in > said 2> stderr &
+	"$@" "$top_builddir/tests/verbs/shown" < in > said 2> stderr &
 	app=$!
 	exec 8> in 7< said
 	answer ready
@@ -18,6 +18,13 @@ answer() {
 tell() {
 	echo "$1" >&8
 	answer 'done'
+}
+
+# polled COMMAND...: run it while the process posts and polls.
+polled() {
+	"$@" &
+	while kill -0 $! 2> /dev/null; do tell 'write 1'; done
+	wait $!
 }
 
 # Make $ccshim one that sees the processes of this test only: others run beside it, and root sees

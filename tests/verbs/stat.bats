@@ -4,6 +4,8 @@
 
 bats_require_minimum_version 1.5.0
 
+load shown.bash
+
 setup() {
 	: "${top_builddir:=$PWD}" "${top_srcdir:=$(realpath "$BATS_TEST_DIRNAME/../..")}"
 	export top_builddir
@@ -20,25 +22,6 @@ setup() {
 teardown() {
 	[ -z "${app:-}" ] || { exec 8>&-; kill "$app" 2>/dev/null; wait "$app"; } || true
 	for pid in ${other:-} ${agent:-} "${others[@]}"; do kill "$pid" 2> /dev/null || true; done
-}
-
-# begin [COMMAND...]: start shown.c, and wait until it is ready.
-begin() {
-	mkfifo in said
-	"$@" "$top_builddir/tests/verbs/shown" < in > said 2> stderr &
-	app=$!
-	exec 8> in 7< said
-	answer ready
-}
-
-answer() {
-	local line
-	read -r -t 300 line <&7 && [ "$line" = "$1" ] || { echo "$line"; cat stderr; return 1; }
-}
-
-tell() {
-	echo "$1" >&8
-	answer done
 }
 
 finish() {

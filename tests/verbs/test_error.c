@@ -27,6 +27,20 @@ static void expect(const struct ibv_wc *w, uint64_t wr_id, enum ibv_wc_status st
 			 status);
 }
 
+/* Nothing leaves the device before the test lets it. */
+static void open_held(struct rig *r)
+{
+	rig_open(r, (struct rig_conf){ 0 });
+	fake_hold(true);
+}
+
+static void poll_flushed(struct rig *r, unsigned first, unsigned n)
+{
+	rig_poll(r->scq, (int)n, wc);
+	for (unsigned i = 0; i < n; i++)
+		expect(&wc[i], first + i, IBV_WC_WR_FLUSH_ERR);
+}
+
 /* Post n WRs of two segments each; every third is signalled. */
 static void post_many(struct rig *r, unsigned first, unsigned n)
 {
@@ -46,6 +60,13 @@ static void check_qp_works_after_reset(struct rig *r)
 	rig_poll_nothing(r->scq);
 }
 
+static void close_after_reset(struct rig *r)
+{
+	rig_poll_nothing(r->scq);
+	check_qp_works_after_reset(r);
+	rig_close(r);
+}
+
 /*
  * If the k-th segment fails, its WR is reported once, earlier WRs succeed, and later WRs are
  * flushed.
@@ -57,8 +78,7 @@ static void a_failed_segment_is_reported_once_and_flushes_later_wrs(void **state
 		struct rig r;
 		int n = 0;
 
-		rig_open(&r, (struct rig_conf){ 0 });
-		fake_hold(true);
+		open_held(&r);
 		fake_fail_cqe(k, IBV_WC_RETRY_EXC_ERR);
 		post_many(&r, 0, 4);
 		rig_poll_stepping(r.scq, (failing > 2 ? 1 : 0) + 4 - (int)failing, wc);
@@ -67,9 +87,7 @@ static void a_failed_segment_is_reported_once_and_flushes_later_wrs(void **state
 		expect(&wc[n++], failing, IBV_WC_RETRY_EXC_ERR);
 		for (unsigned i = failing + 1; i < 4; i++)
 			expect(&wc[n++], i, IBV_WC_WR_FLUSH_ERR);
-		rig_poll_nothing(r.scq);
-		check_qp_works_after_reset(&r);
-		rig_close(&r);
+		close_after_reset(&r);
 	}
 }
 
@@ -92,9 +110,7 @@ static void segments_in_flight_behind_a_failed_one_are_not_reported(void **state
 	rig_poll_stepping(r.scq, 2, wc);
 	expect(&wc[0], 7, IBV_WC_REM_ACCESS_ERR);
 	expect(&wc[1], 8, IBV_WC_WR_FLUSH_ERR);
-	rig_poll_nothing(r.scq);
-	check_qp_works_after_reset(&r);
-	rig_close(&r);
+	close_after_reset(&r);
 }
 
 /* A real protection error: half of the WR lies beyond the registered memory. */
@@ -109,30 +125,21 @@ static void memory_errors_keep_the_devices_status(void **state)
 	assert_true(wc[0].wr_id == 1 && (wc[0].status == IBV_WC_REM_ACCESS_ERR ||
 					 wc[0].status == IBV_WC_LOC_PROT_ERR));
 	expect(&wc[1], 2, IBV_WC_WR_FLUSH_ERR);
-	rig_poll_nothing(r.scq);
-	check_qp_works_after_reset(&r);
-	rig_close(&r);
+	close_after_reset(&r);
 }
 
 static void modify_to_err_flushes_waiting_wrs_in_order(void **state)
 {
 	struct rig r;
 
-	rig_open(&r, (struct rig_conf){ 0 });
-	fake_hold(true);
+	open_held(&r);
 	post_many(&r, 0, 12);
 	assert_int_equal(rig_state(r.a, IBV_QPS_ERR), 0);
-	rig_poll(r.scq, 12, wc);
-	for (unsigned i = 0; i < 12; i++)
-		expect(&wc[i], i, IBV_WC_WR_FLUSH_ERR);
+	poll_flushed(&r, 0, 12);
 	/* WRs posted to a failed QP are flushed as well */
 	post_many(&r, 20, 16);
-	rig_poll(r.scq, 16, wc);
-	for (unsigned i = 0; i < 16; i++)
-		expect(&wc[i], 20 + i, IBV_WC_WR_FLUSH_ERR);
-	rig_poll_nothing(r.scq);
-	check_qp_works_after_reset(&r);
-	rig_close(&r);
+	poll_flushed(&r, 20, 16);
+	close_after_reset(&r);
 }
 
 /* Of irdma: what is posted in ERR gets no completion. Deferred WRs have been posted before. */
@@ -141,8 +148,7 @@ static void deferred_wrs_are_flushed_where_the_device_ignores_posts_in_err(void 
 	struct rig r;
 
 	for (unsigned by_wqe = 0; by_wqe < 2; by_wqe++) {
-		rig_open(&r, (struct rig_conf){ 0 });
-		fake_hold(true);
+		open_held(&r);
 		fake_ignore_in_error(true);
 		post_many(&r, 0, 12);
 		if (by_wqe)
@@ -152,9 +158,7 @@ static void deferred_wrs_are_flushed_where_the_device_ignores_posts_in_err(void 
 		rig_poll_stepping(r.scq, 12, wc);
 		for (unsigned i = 0; i < 12; i++)
 			expect(&wc[i], i, by_wqe && !i ? IBV_WC_REM_ACCESS_ERR : IBV_WC_WR_FLUSH_ERR);
-		rig_poll_nothing(r.scq);
-		check_qp_works_after_reset(&r);
-		rig_close(&r);
+		close_after_reset(&r);
 	}
 }
 
@@ -188,8 +192,7 @@ static void a_failed_qp_that_is_destroyed_leaves_the_flushes_of_others(void **st
 	struct rig r;
 
 	for (int gone = 0; gone < QPS; gone++) {
-		rig_open(&r, (struct rig_conf){ 0 });
-		fake_hold(true);
+		open_held(&r);
 		fake_ignore_in_error(true);
 		for (int i = 0; i < QPS; i++) {
 			qp[i] = rig_qp(&r, r.scq, r.rcq);
@@ -267,20 +270,15 @@ static void an_unsignalled_success_before_err_is_not_flushed(void **state)
 	struct rig r;
 
 	for (unsigned ignore = 0; ignore < 2; ignore++) {
-		rig_open(&r, (struct rig_conf){ 0 });
-		fake_hold(true);
+		open_held(&r);
 		fake_ignore_in_error(ignore);
 		assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 8, 0), 0);
 		assert_int_equal(fake_step(1), 1);
 		assert_int_equal(rig_state(r.a, IBV_QPS_SQD), 0);
 		post_many(&r, 2, 3);
 		assert_int_equal(rig_state(r.a, IBV_QPS_ERR), 0);
-		rig_poll(r.scq, 3, wc);
-		for (unsigned i = 0; i < 3; i++)
-			expect(&wc[i], 2 + i, IBV_WC_WR_FLUSH_ERR);
-		rig_poll_nothing(r.scq);
-		check_qp_works_after_reset(&r);
-		rig_close(&r);
+		poll_flushed(&r, 2, 3);
+		close_after_reset(&r);
 	}
 }
 
@@ -289,15 +287,12 @@ static void a_wqe_that_the_failing_device_ignored_is_flushed(void **state)
 {
 	struct rig r;
 
-	rig_open(&r, (struct rig_conf){ 0 });
-	fake_hold(true);
+	open_held(&r);
 	fake_ignore_in_error(true);
 	fake_fail_qp(r.a);
 	post_many(&r, 0, 6);
 	assert_int_equal(rig_state(r.a, IBV_QPS_ERR), 0);
-	rig_poll(r.scq, 6, wc);
-	for (unsigned i = 0; i < 6; i++)
-		expect(&wc[i], i, IBV_WC_WR_FLUSH_ERR);
+	poll_flushed(&r, 0, 6);
 	rig_poll_nothing(r.scq);
 	rig_close(&r);
 }
@@ -308,8 +303,7 @@ static void reset_drops_waiting_wrs_and_keeps_earlier_completions(void **state)
 	struct rig r;
 
 	for (unsigned done = 0; done < 6; done++) {
-		rig_open(&r, (struct rig_conf){ 0 });
-		fake_hold(true);
+		open_held(&r);
 		for (unsigned i = 0; i < 8; i++)
 			assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, K4,
 						  IBV_SEND_SIGNALED), 0);
@@ -318,9 +312,7 @@ static void reset_drops_waiting_wrs_and_keeps_earlier_completions(void **state)
 		while (ibv_poll_cq(r.scq, 1, wc) == 1)
 			assert_int_equal(wc->status, IBV_WC_SUCCESS);
 		assert_int_equal(fake_pending(), 0);
-		rig_poll_nothing(r.scq);
-		check_qp_works_after_reset(&r);
-		rig_close(&r);
+		close_after_reset(&r);
 	}
 }
 
@@ -329,8 +321,7 @@ static void sqd_holds_waiting_wrs_and_rts_resumes_them(void **state)
 {
 	struct rig r;
 
-	rig_open(&r, (struct rig_conf){ 0 });
-	fake_hold(true);
+	open_held(&r);
 	post_many(&r, 0, 3);
 	assert_int_equal(rig_state(r.a, IBV_QPS_SQD), 0);
 	assert_int_equal(fake_step(100), 1); /* the WR that had begun */
@@ -348,8 +339,7 @@ static void a_refused_modify_changes_nothing(void **state)
 {
 	struct rig r;
 
-	rig_open(&r, (struct rig_conf){ 0 });
-	fake_hold(true);
+	open_held(&r);
 	post_many(&r, 0, 3);
 	fake_fail_modify_qp(0, EPERM);
 	assert_int_equal(rig_state(r.a, IBV_QPS_SQD), EPERM);
@@ -373,8 +363,7 @@ static void a_late_refusal_fails_the_qp(void **state)
 	for (unsigned c = 0; c < 3; c++) {
 		struct rig r;
 
-		rig_open(&r, (struct rig_conf){ 0 });
-		fake_hold(true);
+		open_held(&r);
 		assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, K4, IBV_SEND_SIGNALED), 0);
 		assert_int_equal(rig_post(&r, 2, IBV_WR_RDMA_WRITE, 0, K4, 0), 0);
 		assert_int_equal(rig_post(&r, 3, IBV_WR_RDMA_WRITE, 0, K4, IBV_SEND_SIGNALED), 0);
@@ -387,12 +376,8 @@ static void a_late_refusal_fails_the_qp(void **state)
 		expect(&wc[2], 3, IBV_WC_WR_FLUSH_ERR);
 		assert_int_equal(wc[1].qp_num, r.a->qp_num);
 		post_many(&r, 10, 16);
-		rig_poll(r.scq, 16, wc);
-		for (unsigned i = 0; i < 16; i++)
-			expect(&wc[i], 10 + i, IBV_WC_WR_FLUSH_ERR);
-		rig_poll_nothing(r.scq);
-		check_qp_works_after_reset(&r);
-		rig_close(&r);
+		poll_flushed(&r, 10, 16);
+		close_after_reset(&r);
 	}
 }
 
@@ -401,16 +386,13 @@ static void a_late_refusal_of_a_second_segment_flushes_its_wr(void **state)
 {
 	struct rig r;
 
-	rig_open(&r, (struct rig_conf){ 0 });
-	fake_hold(true);
+	open_held(&r);
 	post_many(&r, 1, 3);
 	fake_fail_post(2, ENOMEM, FAKE_BAD_WR); /* after WR 1's rest and WR 2's first half */
 	rig_poll_stepping(r.scq, 2, wc);
 	expect(&wc[0], 2, IBV_WC_WR_FLUSH_ERR);
 	expect(&wc[1], 3, IBV_WC_WR_FLUSH_ERR);
-	rig_poll_nothing(r.scq);
-	check_qp_works_after_reset(&r);
-	rig_close(&r);
+	close_after_reset(&r);
 }
 
 /* The WRs before it are unsignalled and produce no completion. */
@@ -418,8 +400,7 @@ static void a_late_refusal_behind_unsignalled_wqes_flushes_the_rest(void **state
 {
 	struct rig r;
 
-	rig_open(&r, (struct rig_conf){ 0 });
-	fake_hold(true);
+	open_held(&r);
 	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, K4, IBV_SEND_SIGNALED), 0);
 	for (unsigned i = 2; i < 6; i++)
 		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, 8, 0), 0);
@@ -432,9 +413,7 @@ static void a_late_refusal_behind_unsignalled_wqes_flushes_the_rest(void **state
 		assert_true(wc->wr_id > last && wc->status == IBV_WC_WR_FLUSH_ERR);
 		last = wc->wr_id;
 	}
-	rig_poll_nothing(r.scq);
-	check_qp_works_after_reset(&r);
-	rig_close(&r);
+	close_after_reset(&r);
 }
 
 static int bind(struct rig *r, struct ibv_mw *mw, uint64_t wr_id)
@@ -578,8 +557,7 @@ static void waiting_wrs_are_not_retried_in_sqd(void **state)
 	unsigned before, spins = 0;
 	struct rig r;
 
-	rig_open(&r, (struct rig_conf){ 0 });
-	fake_hold(true);
+	open_held(&r);
 	post_many(&r, 0, 5);
 	before = atomic_load(&naps);
 	while (atomic_load(&naps) < before + 5)

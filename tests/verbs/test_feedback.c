@@ -8,8 +8,6 @@
 
 #include <dirent.h>
 #include <math.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>

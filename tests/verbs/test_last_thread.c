@@ -6,7 +6,6 @@
 #include "rig.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>

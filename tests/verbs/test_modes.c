@@ -5,7 +5,6 @@
  */
 #include "rig.h"
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define K4 4096u

@@ -5,8 +5,6 @@
  */
 #include "rig.h"
 
-#include <unistd.h>
-
 enum { K4 = 4096, N = 50 };
 
 static void wait_for_last_byte(const struct rig *r)

@@ -6,7 +6,6 @@
 #include "rig.h"
 
 #include <pthread.h>
-#include <unistd.h>
 
 #define K4 4096u
 

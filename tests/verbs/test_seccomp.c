@@ -5,7 +5,6 @@
  */
 #include "rig.h"
 
-#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>

@@ -7,7 +7,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <unistd.h>
 
 enum { THREADS = 8, ROUNDS = 150, K4 = 4096 };
 

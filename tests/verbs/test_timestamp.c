@@ -5,7 +5,6 @@
  */
 #include "rig.h"
 
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 

@@ -11,8 +11,7 @@
 #include "observe/stats_dir.h"
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/ccshim/shared/options.h"
-#include "set_all.h"
-#include "set_tenant.h"
+#include "set.h"
 #include "stat/stat.h"
 #include "tools/common/terminal.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "set_all.h"
+#include "set.h"
 
 #include <stdarg.h>
 #include <stdint.h>

@@ -20,7 +20,7 @@
 
 #include "base/units.h"
 #include "observe/stats_dir.h"
-#include "set_all.h"
+#include "set.h"
 #include "stat/stat.h"
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/common/seconds.h"

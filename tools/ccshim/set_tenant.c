@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ccshim set tenant: changes the terms of a tenant in the running host agent. */
-#include "set_tenant.h"
+#include "set.h"
 
 #include <errno.h>
 #include <stdio.h>

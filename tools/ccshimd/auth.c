@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "auth.h"
+#include "ccshimd.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "derive.h"
+#include "ccshimd.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "links.h"
+#include "ccshimd.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -7,7 +7,6 @@
 
 #include "base/address.h"
 #include "base/units.h"
-#include "ccshimd.h"
 
 /* bit/s; -1: not a rate. */
 static int parse_rate(const char *text, double *rate)

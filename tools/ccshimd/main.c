@@ -3,7 +3,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -14,19 +13,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "agent/agent.h"
+#include "ccshimd.h"
 #include "agent/host/kernel_qps.h"
 #include "base/units.h"
 #include "config/options.h"
 #include "tools/common/ask_agent.h"
 #include "tools/common/capabilities.h"
 #include "tools/common/next_option.h"
-#include "ccshimd.h"
-#include "auth.h"
-#include "derive.h"
-#include "filter.h"
-#include "links.h"
-#include "tenants.h"
 
 enum { LIST = 64, SERVICE_FD = 3 };
 

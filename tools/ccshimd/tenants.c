@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "tenants.h"
+#include "ccshimd.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,7 +8,6 @@
 
 #include "base/sysfs.h"
 #include "cc/minmax.h"
-#include "ccshimd.h"
 #include "config/options.h"
 
 static void complain(void *arg, const char *sentence)

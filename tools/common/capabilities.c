@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <linux/capability.h>
-#include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>

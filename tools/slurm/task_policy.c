@@ -3,7 +3,6 @@
 #include "tools/slurm/task_policy.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

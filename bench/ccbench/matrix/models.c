@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "models.h"
+#include "matrix.h"
 
 #include <string.h>
 

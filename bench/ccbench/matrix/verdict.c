@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "verdict.h"
+#include "matrix.h"
 
 #include <math.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The title of a scenario. */
-#include <math.h>
 #include <stdio.h>
 
 #include "tools/common/human.h"

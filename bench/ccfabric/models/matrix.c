@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "bench/common/error.h"
 #include "bench/common/output.h"
 #include "bench/common/clock.h"
@@ -74,12 +75,11 @@ static void add_given(struct matrix *m, const char *name)
 static unsigned parse_jobs(void)
 {
 	enum { MOST = 1024 };
-	char *end;
-	const unsigned long n = strtoul(optarg, &end, 10);
+	unsigned n;
 
-	if (*optarg < '0' || *optarg > '9' || *end || !n || n > MOST)
+	if (ccs_parse_digits(optarg, MOST, &n) || !n)
 		die("--jobs: '%s' is no number from 1 to %u", optarg, MOST);
-	return (unsigned)n;
+	return n;
 }
 
 static void parse_option(struct matrix *m, int option, const char *name)

@@ -4,12 +4,11 @@
  * (RFC 3168), and chooses their queue by the DSCP. Queries return the class that the application
  * requested.
  */
-#include "preload/control/traffic_class.h"
+#include "preload/control/policy.h"
 
 #include <stddef.h>
 #include <string.h>
 
-#include "preload/control/policy.h"
 #include "preload/object/real.h"
 #include "preload/object/shim.h"
 

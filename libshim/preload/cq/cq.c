@@ -9,10 +9,8 @@
 
 #include "base/pool.h"
 #include "observe/log.h"
-#include "preload/cq/shadow_cq.h"
 #include "preload/object/ptrmap.h"
 #include "preload/object/registry.h"
-#include "preload/object/shim.h"
 
 enum { READY_MIN = 64 };
 

@@ -14,7 +14,6 @@
 #include "preload/datapath/impair.h"
 #include "preload/datapath/qp.h"
 #include "preload/datapath/wr.h"
-#include "preload/object/clock.h"
 #include "preload/object/provider.h"
 #include "preload/object/shim.h"
 #include "preload/report/recorder.h"

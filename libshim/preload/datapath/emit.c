@@ -5,7 +5,6 @@
  */
 #include "preload/datapath/emit.h"
 
-#include <errno.h>
 #include <math.h>
 
 #include "cc/minmax.h"
@@ -17,7 +16,6 @@
 #include "preload/datapath/wr.h"
 #include "preload/object/real.h"
 #include "preload/object/shim.h"
-#include "preload/report/publish.h"
 #include "preload/report/recorder.h"
 #include "preload/report/report.h"
 

@@ -6,7 +6,6 @@
 
 #include "base/lock.h"
 #include "observe/log.h"
-#include "preload/object/shim.h"
 #include "preload/object/real.h"
 
 struct ccs_mr {

@@ -12,7 +12,6 @@
 
 #include "cc/minmax.h"
 #include "observe/log.h"
-#include "observe/stats.h"
 #include "observe/stats_dir.h"
 #include "preload/control/policy.h"
 #include "preload/control/qp_feedback.h"

@@ -22,13 +22,11 @@
 #include "config/filename.h"
 #include "config/job.h"
 #include "observe/log.h"
-#include "observe/stats.h"
 #include "observe/stats_fields.h"
 #include "observe/write_guard.h"
 #include "preload/control/policy.h"
 #include "preload/control/qp_feedback.h"
 #include "preload/object/clock.h"
-#include "preload/object/shim.h"
 #include "preload/report/publish.h"
 
 enum { KEPT = 1024 };

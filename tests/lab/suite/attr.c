@@ -2,8 +2,6 @@
 /* Checks of the attributes of QPs: what queries return, and transitions that are refused. */
 #include "suite.h"
 
-#include <errno.h>
-
 static void query_returns_what_was_set(void)
 {
 	struct ibv_qp_init_attr init;

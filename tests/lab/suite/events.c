@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
 
 static void send_one(struct pair *p, uint64_t id, unsigned flags)

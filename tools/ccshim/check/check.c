@@ -7,13 +7,11 @@
 
 #include <dlfcn.h>
 #include <getopt.h>
-#include <limits.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "cc/cc.h"
 #include "config/plugin.h"
-#include "tools/ccshim/run/run_options.h"
+#include "tools/ccshim/run/run.h"
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/ccshim/shared/preload.h"
 

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "base/number.h"
 #include "config/plugin.h"
 #include "tools/ccshim/shared/ccshim.h"

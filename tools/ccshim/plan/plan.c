@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "base/suggest.h"
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/ccshim/shared/options.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reads results of ccbench: the goodput and the queue of each run over time. */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

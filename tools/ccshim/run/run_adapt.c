@@ -4,7 +4,7 @@
  * launcher gives processes on other hosts the variables that -x names, or its parameter
  * mca_base_env_list, and no others; it refuses both together.
  */
-#include "run_adapt.h"
+#include "run.h"
 
 #include <fcntl.h>
 #include <glob.h>
@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/elf.h"
-#include "run_options.h"
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/common/provider.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "run_options.h"
+#include "run.h"
 
 #include <getopt.h>
 #include <stdlib.h>

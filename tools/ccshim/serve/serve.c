@@ -8,7 +8,6 @@
 
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/ccshim/shared/options.h"
-#include "tools/ccshim/stat/stat.h"
 
 enum { PORT = 8470 };
 

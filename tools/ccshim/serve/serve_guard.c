@@ -3,7 +3,6 @@
 #include "serve.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/random.h>

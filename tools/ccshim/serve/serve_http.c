@@ -21,7 +21,6 @@ int serve_http(struct serve *s, const int *fd, unsigned n)
 
 #else
 
-#include <errno.h>
 #include <microhttpd.h>
 #include <poll.h>
 #include <signal.h>

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "options.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/units.h"
 #include "ccshim.h"
 #include "tools/common/next_option.h"
@@ -51,13 +50,7 @@ static int parse_number(const char *cmd, const char *option, const struct option
 /* In decimal digits only. */
 static int parse_count(const char *cmd, const char *option, const struct option_row *row, unsigned *value)
 {
-	char *end;
-	unsigned long given;
-
-	errno = 0;
-	given = strtoul(optarg, &end, 10);
-	*value = (unsigned)given;
-	if (*optarg >= '0' && *optarg <= '9' && !*end && !errno && given >= row->first && given <= row->last)
+	if (ccs_parse_digits(optarg, row->last, value) == 0 && *value >= row->first)
 		return 0;
 	return tool_refuse(cmd, "%s: '%s' is not a whole number from %u to %u", option, optarg, row->first, row->last);
 }

@@ -81,8 +81,6 @@ void stat_read_brief(struct stat_snapshot *s, pid_t only);
 bool stat_read_increase(struct stat_snapshot *s, struct stat_snapshot *last);
 /* Open the file that a process was read from; -1 and errno. It may wait for its owner. */
 int stat_open(const struct stat_process *p, int flags);
-/* Use the directory of option stats_dir. stat_read() does so. */
-void stat_use_option(void);
 /* Warn if processes cannot use that directory. */
 void stat_warn_of_option(const char *cmd);
 

@@ -315,11 +315,6 @@ static const char *read_option(void)
 	return o.stats_dir;
 }
 
-void stat_use_option(void)
-{
-	ccs_stats_dir_set(read_option());
-}
-
 void stat_warn_of_option(const char *cmd)
 {
 	const char *obstacle = ccs_stats_dir_obstacle(read_option());
@@ -337,7 +332,7 @@ static void read_all(struct stat_snapshot *s, pid_t only, bool brief)
 
 	*s = (struct stat_snapshot){ .now_ns = ccs_clock_ns(CLOCK_MONOTONIC),
 				     .unix_ns = ccs_clock_ns(CLOCK_REALTIME) };
-	stat_use_option();
+	ccs_stats_dir_set(read_option());
 	namespaces_read(&f.ns, only);
 	find_parties(&f);
 	find_dirs(&f);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef CCS_TOOLS_SET_ALL_H
-#define CCS_TOOLS_SET_ALL_H
+#ifndef CCS_TOOLS_SET_H
+#define CCS_TOOLS_SET_H
 /* ccshim set: one request to a process or to all, without waiting for one after the other. */
 #include <stddef.h>
 #include <stdbool.h>
@@ -35,5 +35,8 @@ void set_report(int out, size_t i, int status, const char *fmt, ...)
  */
 int set_all(const struct stat_snapshot *s, const struct set_request *request, set_sender *send,
 	    void (*print)(const struct stat_process *p, int status, char *text));
+
+/* Handle `ccshim set tenant`: the arguments after it. Returns the exit status. */
+int set_tenant(int argc, char **argv);
 
 #endif
