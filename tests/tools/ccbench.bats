@@ -418,6 +418,9 @@ readonly devices=fake0,fake1,fake2
 	run2 bash -c '"$1" --help > /dev/full' - "$top_builddir/bench/ccbench/ccbench"
 	[ "$status" -eq 1 ]
 	said "ccbench: standard output: No space left on device"
+	run2 bash -c '"$1" --version > /dev/full' - "$top_builddir/bench/ccbench/ccbench"
+	[ "$status" -eq 1 ]
+	[ "$errors" = "ccbench: standard output: No space left on device" ]
 	[ -x "$top_builddir/bench/ccbench/ccbench-mpi" ] || return 0
 	run2 bash -c '"$1" --help > /dev/full' - "$top_builddir/bench/ccbench/ccbench-mpi"
 	[ "$status" -eq 1 ]
