@@ -284,6 +284,9 @@ alone() {
 		--buffer x|--buffer: 'x' is not a whole number of bytes such as 64k, from 1
 		--pfc maybe|--pfc: 'maybe' is neither on nor off
 		--like htsim|--like: 'htsim' is not known; ns3 is
+		--mtu 4096 --like ns3|--like: it would replace the value of --mtu: give --like before it
+		--pfc off --watchdog 1ms|--watchdog: without PFC it has no effect: remove it, or --pfc off
+		--lossless 3,4 --pfc off|--lossless: without PFC it has no effect: remove it, or --pfc off
 		--hosts both|--hosts: 'both' is neither plain nor shim
 		--recovery none|--recovery: 'none' is neither go-back-n nor selective
 		--mtu 10|--mtu: '10' is not a whole number of bytes such as 64k, from 64 to 16k
