@@ -159,7 +159,7 @@ alone() {
 }
 
 @test "files with lines of Windows, and with the explanation at the end of the simulator's, are read" {
-	printf '%s\r\n' '3 1 2' 2 '0 2 100000000000 0.001ms 0' '1 2 100Gbps 1us 0.000000' > windows
+	{ printf '\xef\xbb\xbf'; printf '%s\r\n' '3 1 2' 2 '0 2 100000000000 0.001ms 0' '1 2 100Gbps 1us 0.000000'; } > windows
 	printf '%s\n' 2 '0 1 3 100 1000 2.0' '1 0 3 100 1000 2' '' 'First line: # of flows' '1 more' > explained
 	fabric --topology windows --flows explained
 	[ "$(value '.flows | length')" -eq 2 ]
