@@ -303,6 +303,8 @@ tabled() {
 	run2 "$top_builddir/bench/ccbench/ccbench" inkast
 	[ "$status" -eq 2 ]
 	[[ $errors == *"there is no scenario 'inkast'; did you mean 'incast'?"* ]]
+	refused "$top_builddir/bench/ccbench/ccbench" incast --tenants 1:1,16:2
+	said "--tenants: only the scenario tenants has this option"
 	LD_PRELOAD=$fake run2 "$top_builddir/bench/ccbench/ccbench" incast -d fake0 --hosts 3 --senders 2 -n 3 \
 		--out_json "$BATS_TEST_TMPDIR/no/x.json"
 	[ "$status" -eq 2 ]
