@@ -5,10 +5,16 @@ _ccshim_algorithms() {
 	"${COMP_WORDS[0]}" info -a 2> /dev/null | sed -n 's/^\([a-z][a-z0-9_]*\): .*/\1/p'
 }
 
+# A file, or with -d a directory, whose name may have spaces.
+_ccshim_files() {
+	mapfile -t COMPREPLY < <(compgen "${2:--f}" -- "$1")
+	compopt -o filenames
+}
+
 # A built-in algorithm, or the file of a plug-in.
 _ccshim_algorithm() {
 	case $1 in
-	*/*) COMPREPLY=($(compgen -f -- "$1")) ;;
+	*/*) _ccshim_files "$1" ;;
 	*) COMPREPLY=($(compgen -W "$(_ccshim_algorithms)" -- "$1")) ;;
 	esac
 }
@@ -27,14 +33,14 @@ _ccshim_run() {
 	-a | --cc) _ccshim_algorithm "$word"; return ;;
 	-m | --mode) COMPREPLY=($(compgen -W "off observe enforce" -- "$word")); return ;;
 	-o | --option) COMPREPLY=($(compgen -W "$(_ccshim_options)" -- "$word")); compopt -o nospace; return ;;
-	-c | --config | -t | --trace) COMPREPLY=($(compgen -f -- "$word")); return ;;
+	-c | --config | -t | --trace) _ccshim_files "$word"; return ;;
 	-r | --max-rate) return ;;
 	esac
 	for ((i = 2; i < COMP_CWORD; i++)); do # the first word that is not an option is the command
 		case ${COMP_WORDS[i]} in
 		-[armotc] | --cc | --max-rate | --mode | --option | --trace | --config) ((i++)) ;;
 		-*) ;;
-		*) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		*) _ccshim_files "$word"; return ;;
 		esac
 	done
 	case $word in
@@ -85,7 +91,7 @@ _ccshim_replay() {
 	case $word in
 	-*) COMPREPLY=($(compgen -W "-a -h --cc --help --line-rate --base-rtt --rtt-jitter --segment --flows --qp
 		--pid --table --timers --check" -- "$word")) ;;
-	*) COMPREPLY=($(compgen -f -- "$word")) ;;
+	*) _ccshim_files "$word" ;;
 	esac
 }
 
@@ -97,7 +103,7 @@ _ccshim_plot() {
 	esac
 	case $word in
 	-*) COMPREPLY=($(compgen -W "-h --output --dry-run --help --cdf --flows --qp" -- "$word")) ;;
-	*) COMPREPLY=($(compgen -f -- "$word")) ;;
+	*) _ccshim_files "$word" ;;
 	esac
 }
 
@@ -115,14 +121,14 @@ _ccshim_plan() {
 	case $word in
 	-*) COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" plan "${COMP_WORDS[2]}" -h 2> /dev/null |
 		sed -n 's/^  \(-h, \)*\(-[a-z0-9-]*\) .*/\2/p') -h" -- "$word")) ;;
-	*) COMPREPLY=($(compgen -f -- "$word")) ;;
+	*) _ccshim_files "$word" ;;
 	esac
 }
 
 _ccshim_debug() {
 	local word=${COMP_WORDS[COMP_CWORD]}
 	case ${COMP_WORDS[COMP_CWORD - 1]} in
-	--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+	--output) _ccshim_files "$word"; return ;;
 	--timeout) return ;;
 	esac
 	case $word in
@@ -147,7 +153,7 @@ _ccshim_stat() {
 _ccshim_check() {
 	local word=${COMP_WORDS[COMP_CWORD]} i
 	if [[ ${COMP_WORDS[COMP_CWORD - 1]} == --root ]]; then
-		COMPREPLY=($(compgen -d -- "$word"))
+		_ccshim_files "$word" -d
 		return
 	fi
 	for ((i = 2; i < COMP_CWORD; i++)); do # words after the command belong to it
@@ -155,7 +161,7 @@ _ccshim_check() {
 		--root | --priority | -[armtoc]) ((i++)) ;;
 		--cc | --max-rate | --mode | --trace | --option | --config) ((i++)) ;;
 		-*) ;;
-		*) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		*) _ccshim_files "$word"; return ;;
 		esac
 	done
 	case $word in
@@ -190,7 +196,7 @@ _ccshim_lab() {
 	--engine) COMPREPLY=($(compgen -W "auto native uml qemu" -- "$word")); return ;;
 	--provider) COMPREPLY=($(compgen -W "rxe mlx5 irdma" -- "$word")); return ;;
 	--time) COMPREPLY=($(compgen -W "virtual real" -- "$word")); return ;;
-	--out | --build | --root | --source | --matrix) COMPREPLY=($(compgen -f -- "$word")); return ;;
+	--out | --build | --root | --source | --matrix) _ccshim_files "$word"; return ;;
 	--) COMPREPLY=($(compgen -c -- "$word")); return ;;
 	--hosts | --rate | --nic | --queue | --ecn | --delay | --mtu | --seed | --timeout | --spin) return ;;
 	esac
@@ -202,10 +208,11 @@ _ccshim_lab() {
 _ccshim_doctor() {
 	local word=${COMP_WORDS[COMP_CWORD]}
 	case ${COMP_WORDS[COMP_CWORD - 1]} in
-	--root) COMPREPLY=($(compgen -d -- "$word")); return ;;
+	--root) _ccshim_files "$word" -d; return ;;
 	-i | --interval | --priority | --record) return ;;
 	esac
-	COMPREPLY=($(compgen -W "-i -h --interval --help --priority --json --record --root" -- "$word") $(compgen -f -- "$word"))
+	_ccshim_files "$word"
+	COMPREPLY+=($(compgen -W "-i -h --interval --help --priority --json --record --root" -- "$word"))
 }
 
 # Options that may differ between queue pairs; no space is added after their =.

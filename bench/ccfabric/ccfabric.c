@@ -73,8 +73,11 @@ int main(int argc, char **argv)
 		return scenario(argc - 1, argv + 1);
 	if (argc > 1 && strcmp(argv[1], "--help") == 0)
 		output_help(options_usage);
-	if (argc > 1 && (strcmp(argv[1], "-V") == 0 || strcmp(argv[1], "--version") == 0))
-		return print_version("ccfabric");
+	if (argc > 1 && (strcmp(argv[1], "-V") == 0 || strcmp(argv[1], "--version") == 0)) {
+		print_version("ccfabric");
+		output_flush();
+		return 0;
+	}
 	if (argc > 1)
 		refuse_command(argv[1]);
 	die("a command is missing: run, scenario or matrix");

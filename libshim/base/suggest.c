@@ -48,6 +48,17 @@ struct ccs_suggestion ccs_suggest_for(const char *word)
 	return (struct ccs_suggestion){ word, NULL, 2 + (unsigned)(strlen(word) / 4) };
 }
 
+/* Whether the name, or one of its parts as in "out_json", begins with the first letters of the word. */
+static bool has_part(const char *name, const char *word, size_t len)
+{
+	while (strncasecmp(name, word, len) != 0) {
+		name += strcspn(name, "-_");
+		if (!*name++)
+			return false;
+	}
+	return true;
+}
+
 void ccs_suggest_offer(struct ccs_suggestion *n, const char *name)
 {
 	const size_t wlen = strlen(n->word), nlen = strlen(name);
@@ -57,9 +68,10 @@ void ccs_suggest_offer(struct ccs_suggestion *n, const char *name)
 	if (!n->distance)
 		return;
 	/* The beginning of a name means the name, and so does a longer form of it. */
-	if ((wlen >= 2 && strncasecmp(n->word, name, wlen) == 0) ||
-	    (nlen >= 4 && strncasecmp(n->word, name, nlen) == 0))
+	if ((wlen >= 2 && has_part(name, n->word, wlen)) || (nlen >= 4 && strncasecmp(n->word, name, nlen) == 0))
 		d = nlen != wlen;
+	else if (nlen >= 4 && has_part(n->word, name, nlen))
+		d = min2(2, edit_distance(n->word, name, most));
 	else
 		d = edit_distance(n->word, name, most);
 	if (d <= most && d < nlen) {

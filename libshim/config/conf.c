@@ -13,6 +13,9 @@
 #include "base/suggest.h"
 
 #define LINE_LEN 1024
+#define ENDLESS (1 << 20)
+
+static const char endless[] = "the line is longer than 1 MB, and the rest of the file is not read";
 
 /* False at the end of the file. *bad: why the line cannot be used, or NULL. */
 static bool next_line(FILE *f, char line[LINE_LEN], const char **bad)
@@ -22,14 +25,18 @@ static bool next_line(FILE *f, char line[LINE_LEN], const char **bad)
 
 	*bad = NULL;
 	while ((c = getc_unlocked(f)) != EOF && c != '\n') {
+		if (len < LINE_LEN - 1)
+			line[len] = (char)c;
 		if (c == '\0')
 			*bad = "the line holds a zero byte";
-		else if (len == LINE_LEN - 1)
+		else if (len >= LINE_LEN - 1)
 			*bad = "the line is too long";
-		else
-			line[len++] = (char)c;
+		if (++len > ENDLESS) {
+			*bad = endless;
+			break;
+		}
 	}
-	line[len] = '\0';
+	line[len < LINE_LEN ? len : LINE_LEN - 1] = '\0';
 	return c != EOF || len || *bad;
 }
 
@@ -201,13 +208,13 @@ static void read_line(struct file *f, char *line)
 static int read_lines(FILE *in, const char *path, struct file *f)
 {
 	char *line = malloc(2 * LINE_LEN), *where = line + LINE_LEN;
-	const char *bad;
+	const char *bad = NULL;
 	int error;
 
 	if (!line)
 		return ENOMEM;
 	f->item.where = where;
-	for (unsigned n = 1; next_line(in, line, &bad); n++) {
+	for (unsigned n = 1; bad != endless && next_line(in, line, &bad); n++) {
 		snprintf(where, LINE_LEN, "%s:%u", path, n);
 		if (bad)
 			skip_line(f, line, bad);

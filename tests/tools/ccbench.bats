@@ -303,6 +303,8 @@ tabled() {
 	run2 "$top_builddir/bench/ccbench/ccbench" inkast
 	[ "$status" -eq 2 ]
 	[[ $errors == *"there is no scenario 'inkast'; did you mean 'incast'?"* ]]
+	refused "$top_builddir/bench/ccbench/ccbench" incast --tenants 1:1,16:2
+	said "--tenants: only the scenario tenants has this option"
 	LD_PRELOAD=$fake run2 "$top_builddir/bench/ccbench/ccbench" incast -d fake0 --hosts 3 --senders 2 -n 3 \
 		--out_json "$BATS_TEST_TMPDIR/no/x.json"
 	[ "$status" -eq 2 ]
@@ -418,6 +420,9 @@ readonly devices=fake0,fake1,fake2
 	run2 bash -c '"$1" --help > /dev/full' - "$top_builddir/bench/ccbench/ccbench"
 	[ "$status" -eq 1 ]
 	said "ccbench: standard output: No space left on device"
+	run2 bash -c '"$1" --version > /dev/full' - "$top_builddir/bench/ccbench/ccbench"
+	[ "$status" -eq 1 ]
+	[ "$errors" = "ccbench: standard output: No space left on device" ]
 	[ -x "$top_builddir/bench/ccbench/ccbench-mpi" ] || return 0
 	run2 bash -c '"$1" --help > /dev/full' - "$top_builddir/bench/ccbench/ccbench-mpi"
 	[ "$status" -eq 1 ]

@@ -50,6 +50,11 @@ stop() {
 	printed ccshimd
 }
 
+@test "hosts without a derived key file are refused" {
+	refused "$ccshimd" --hosts hosts
+	said "ccshimd: --hosts has no effect without --derive"
+}
+
 @test "a full standard output is an error" {
 	start
 	for option in --help --version --status; do

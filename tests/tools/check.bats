@@ -207,6 +207,7 @@ truthful() {
 		fail env --unse=LD_PRELOAD ./app
 		fail env --ignore-env ./app
 		fail env LD_PRELOAD= ./app
+		ok env LD_PRELOAD+=x ./app
 		fail setpriv --reset-env ./app
 		fail setpriv --reset-e ./app
 		warn unshare -R / $PWD/app

@@ -114,6 +114,10 @@ line() {
 	refused $ccshim check --fabric --priority 8
 	said "--priority: '8' is not a whole number from 0 to 7"
 	refused $ccshim check --fabric true
+	refused $ccshim check --priority 4 /bin/ls
+	said "--priority has no effect without --fabric"
+	refused $ccshim check --fabric -a timely
+	said "--cc and --fabric exclude each other"
 	run2 $ccshim check --fabric
 	[ "$status" -le 1 ]
 }

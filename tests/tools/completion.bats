@@ -43,7 +43,9 @@ offered() {
 
 @test "files are completed after the command's name" {
 	source "$top_srcdir/completion/ccshim.bash"
-	touch some-file
+	touch some-file 'name of words'
+	offered ccshim plot na
+	[ "${#COMPREPLY[@]}" -eq 1 ] && [ "$COMPREPLY" = 'name of words' ]
 	[ "$(offered ccshim run -a timely some-command so)" = some-file ]
 	[ "$(offered ccshim check --json some-command so)" = some-file ]
 }

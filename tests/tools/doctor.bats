@@ -360,6 +360,24 @@ device_twice() {
 	found note not-compared "mlx5_0/1 on ens1"
 	words "may not read (2 files or directories)"
 	chmod -R u+rwX "$root"
+	# A device whose ports cannot be listed is not left out, and neither are all devices.
+	chmod 0 "$root"/{before,after}/sys/class/infiniband/mlx5_0/ports
+	run2 $without $ccshim doctor --root "$root"
+	found note not-compared mlx5_0/0
+	chmod 0 "$root"/{before,after}/sys/class/infiniband
+	run2 $without $ccshim doctor --root "$root"
+	found note not-compared infiniband/0
+	[[ $output != *"there is no RDMA device"* ]]
+	chmod u+rwX "$root"/{before,after}/sys/class/infiniband
+	chmod -R u+rwX "$root"
+}
+
+@test "a counter beyond 64 bits is not compared" {
+	healthy
+	echo 18446744073709551616 > "$root/before/$(hw mlx5_0)/out_of_buffer"
+	doctor 0
+	found note not-compared "mlx5_0/1 on ens1"
+	words "out_of_buffer"
 }
 
 @test "hfi1's counters of 32 bits say so in their names" {
@@ -369,6 +387,11 @@ device_twice() {
 	doctor 1
 	found problem loss "hfi1_0/1 on hfi1_0"
 	figure TxDropped,32 7
+}
+
+@test "a file without an end is no file of failures" {
+	refused $ccshim doctor /dev/zero
+	said "unexpected argument '/dev/zero', which is no file that can be read"
 }
 
 # failed TIME LQPN RQPN LOCAL PEER: a file of one failure; ended TIME LQPN RQPN LOCAL PEER: of a destruction.

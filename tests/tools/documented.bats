@@ -292,6 +292,35 @@ programs() {
 	done < <(programs)
 }
 
+@test "an option that is part of a longer name suggests it" {
+	refused "$top_builddir/bench/ccfabric/ccfabric" run --json -
+	said "did you mean '--out_json'?"
+	refused "$ccshim" stat --out_json
+	said "did you mean '--json'?"
+	refused "$ccshim" info -a --rate 1g
+	said "did you mean '--line-rate'?"
+}
+
+@test "an option without effect beside the others is refused" {
+	while IFS='|' read -r words says; do
+		# shellcheck disable=SC2086 # words
+		refused "$ccshim" $words
+		said "$says"
+	done <<- 'END'
+		stat --max-qps 5|--max-qps has no effect without --openmetrics or --prometheus
+		stat --reset base --json -p 1|--reset and --pid or --json exclude each other
+		stat --json --prometheus|--json and --prometheus exclude each other
+		stat --openmetrics --by tenant|--by and --openmetrics exclude each other
+		set --all --qp 5 mode=off|--qp and --all exclude each other
+		doctor --record 1 -i 5|--interval and --record exclude each other
+		info -a --peer 10.0.0.1|--peer has no effect without --config
+		info -c --segment 4k|--segment has no effect without --algorithms
+		plot --qp 1 --flows 2 trace.csv|--flows and --qp exclude each other
+		plan headroom --all links --cable 5m|--cable and --all exclude each other
+		plan thresholds --t-pfc 5k|--t-pfc has no effect without --check
+	END
+}
+
 @test "every program prints its version" {
 	while read -r program; do
 		# shellcheck disable=SC2086 # words

@@ -159,7 +159,7 @@ alone() {
 }
 
 @test "files with lines of Windows, and with the explanation at the end of the simulator's, are read" {
-	printf '%s\r\n' '3 1 2' 2 '0 2 100000000000 0.001ms 0' '1 2 100Gbps 1us 0.000000' > windows
+	{ printf '\xef\xbb\xbf'; printf '%s\r\n' '3 1 2' 2 '0 2 100000000000 0.001ms 0' '1 2 100Gbps 1us 0.000000'; } > windows
 	printf '%s\n' 2 '0 1 3 100 1000 2.0' '1 0 3 100 1000 2' '' 'First line: # of flows' '1 more' > explained
 	fabric --topology windows --flows explained
 	[ "$(value '.flows | length')" -eq 2 ]
@@ -284,6 +284,9 @@ alone() {
 		--buffer x|--buffer: 'x' is not a whole number of bytes such as 64k, from 1
 		--pfc maybe|--pfc: 'maybe' is neither on nor off
 		--like htsim|--like: 'htsim' is not known; ns3 is
+		--mtu 4096 --like ns3|--like: it would replace the value of --mtu: give --like before it
+		--pfc off --watchdog 1ms|--watchdog: without PFC it has no effect: remove it, or --pfc off
+		--lossless 3,4 --pfc off|--lossless: without PFC it has no effect: remove it, or --pfc off
 		--hosts both|--hosts: 'both' is neither plain nor shim
 		--recovery none|--recovery: 'none' is neither go-back-n nor selective
 		--mtu 10|--mtu: '10' is not a whole number of bytes such as 64k, from 64 to 16k

@@ -147,6 +147,12 @@ load tools.bash
 	[[ $output =~ mode\ *=\ enforce ]]
 }
 
+@test "a configuration file without an end is refused" {
+	CCSHIM_CONFIG=/dev/zero run2 $ccshim info -c
+	[ "$status" -eq 1 ]
+	said "/dev/zero:1: the line is longer than 1 MB, and the rest of the file is not read"
+}
+
 @test "-f is a configuration file of the defaults" {
 	run2 $ccshim info -c
 	defaults=$(sed 's/ *#.*//' <<< "$output")

@@ -90,9 +90,9 @@ types() {
 
 @test "headroom: the response time of 802.3 for each rate that has one" {
 	while read -r rate quanta; do
-		plan headroom --rate "$rate" --t0 standard --mtu 1 --json
+		plan headroom --rate "$rate" --t0 standard --mtu 64 --json
 		is '[.standard_t0_ns, .total_ns - 1000] | map(. * 10 | round)' \
-			"$(jq -nc "[1, 1] | to_entries | map($quanta * 5120 / ${rate%g} + .key * 160 / ${rate%g} | round)")"
+			"$(jq -nc "[1, 1] | to_entries | map($quanta * 5120 / ${rate%g} + .key * 10240 / ${rate%g} | round)")"
 	done <<- 'END'
 		10g 67
 		25g 80
@@ -124,6 +124,8 @@ types() {
 		said "ccshim plan: $says" || { echo "in: $words"; return 1; }
 		[ "$(wc -l <<< "$errors")" -eq 1 ]
 	done <<- 'END'
+		--mtu 63|--mtu: a frame of 63 bytes is shorter than the smallest one
+		--slot 1e6|--mtu: a frame of 1500 bytes is shorter than the smallest one
 		--rate 0|--rate: '0' is not a positive rate
 		--rate 100q|--rate: '100q' is not a positive rate
 		--rate inf|--rate: 'inf' is not
@@ -300,8 +302,9 @@ trident=(--buffer 12000k --ports 32 --flight 22.4k --beta 8)
 		--latency 40us|--latency: '40us' is not two values
 		--latency 80us:40us|--latency: the wanted latency is above
 		--at 101%|--at: '101%' is not a share
-		--pmax 2%|--pmax: it has no effect without --check
-		--poll 50us --pps 2000000|--poll: it has no effect without --check
+		--pmax 2%|--pmax has no effect without --check
+		--poll 50us --pps 2000000|--poll has no effect without --check
+		--at .1,.1,.1,.1,.1,.1,.1,.1,.1,.1,.1,.1,.1,.1,.1,.1,.1,.1,.1,.1,.1,.1,.1,.1,.1,.1,.1,.1,.1,.1,.1,.1,.1|--at: more than 32 probabilities
 		--check 800|--check: '800' is not two values
 		--check 5:1 --pps 1e6|--check: Kmin is above Kmax
 		--check 1:1400|--check: the queue does not grow
@@ -380,6 +383,8 @@ trident=(--buffer 12000k --ports 32 --flight 22.4k --beta 8)
 		--clos 4x4x2x1|--clos: '4x4x2x1' is not TORSxAGGREGATES
 		--clos 2x65|--clos: a switch has more than 64 links
 		--clos 99x99|--clos: more than 4096 links
+		--clos 1x1 --failures 2|--failures: the network has 1 elements that can fail
+		--fail t0-a0 --failures 2|--failures and --fail exclude each other
 		--failures 5|--failures: '5' is not a whole number from 0 to 4
 		--clos 8x32 --failures 4|--failures: more than 1000000 cases
 		--fail t9-a0|--fail: there is no link or switch 't9-a0'; the first link is t0-a0
@@ -445,6 +450,19 @@ trident=(--buffer 12000k --ports 32 --flight 22.4k --beta 8)
 	printed "prio-pfc all:off 3:on 4:on"
 }
 
+@test "qos: tc accepts the commands at every rate" {
+	command -v tc > /dev/null || skip "no tc"
+	for rate in 1m 100m 10g 25g 100g 400g 800g; do
+		for marks in "" "--mtu 4096 --kmin 1m --kmax 4m --pmax 20%"; do
+			# shellcheck disable=SC2086 # words
+			plan qos --format tc --dev nowhere0 --rate $rate $marks
+			grep '^tc .* add ' <<< "$output" | sh 2> refused || true # each for want of the device
+			grep -q 'Cannot find device' refused
+			! grep -v '^Cannot find device "nowhere0"$' refused || return 1
+		done
+	done
+}
+
 @test "qos: wrong options are refused" {
 	while IFS='|' read -r words says; do
 		# shellcheck disable=SC2086 # words
@@ -453,7 +471,8 @@ trident=(--buffer 12000k --ports 32 --flight 22.4k --beta 8)
 	done <<- 'END'
 		--format xml|--format: 'xml' is not known; use table or tc
 		--format sonic|--format: 'sonic' is not known; use table or tc
-		--where here|--where: 'here' is neither
+		--format tc --where here|--where: 'here' is neither
+		--where inside|--where has no effect without --format
 		--edge 4791:6|--edge: '4791:6' in the list has the wrong form
 		--edge 4791/64:6|--edge: '4791/64:6' in the list has the wrong form or a number that is too large
 		--edge 4791/48:6x|--edge: '4791/48:6x' in the list has the wrong form
@@ -469,8 +488,11 @@ trident=(--buffer 12000k --ports 32 --flight 22.4k --beta 8)
 		--lossless 3 --weights 3:40,5:40,2:20|--lossless: no packet gets into queue 3; --edge and --inside choose
 		--lossless 6|--lossless: queue 6 has strict priority, for CNPs: --first
 		--cap 25g|--cap: it is not below the port's rate
-		--dev a;b|--dev: 'a;b' is not the name of a port
-		--kmin 400k|--kmin: it is not below Kmax
+		--format tc --dev a;b|--dev: 'a;b' is not the name of a port
+		--format tc --kmin 2k|--kmin: tc needs two packets at least, 2172 bytes
+		--format tc --kmax 2g|--kmax: tc has no marks above 1 GB
+		--format tc --pmax 0.01%|--pmax: tc needs more than 0.0143 % between these marks
+		--format tc --kmin 400k|--kmin: it is not below Kmax
 		--hops 25g,0|--hops: '0' is not a positive rate
 	END
 }

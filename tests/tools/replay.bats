@@ -58,9 +58,9 @@ same() {
 	refused $ccshim replay -a timely --pid 0 x
 	said "--pid: '0'"
 	refused $ccshim replay --table
-	said "--table is followed by files"
+	said "a trace is missing"
 	refused $ccshim replay --table -a timely x
-	said "without other options"
+	said "--cc and --table exclude each other"
 	refused $ccshim replay -a timely --line-rate fast x
 	said "line_rate: 'fast' is not a rate"
 }

@@ -465,7 +465,8 @@ static void what_a_scenario_cannot_do_is_refused(void **state)
 	static const char *const wrong[][5] = {
 		{ "joinleave", "-n", "5" }, { "alltoall", "--sizes", "web" },
 		{ "alltoall", "--load", "3" }, { "alltoall", "--load", "50%" },
-		{ "incast", "--repeat", "0" }, { "permutation", "--hosts", "1" },
+		{ "incast", "--claims", "3" }, { "trunk", "--pause", "1ms" }, { "kv", "--collective", "ring" },
+		{ "incast", "--response", "4k" }, { "incast", "--repeat", "0" }, { "permutation", "--hosts", "1" },
 		{ "collective", "--hosts", "3" }, { "collective", "--op", "read" },
 		{ "collective", "--collective", "star" }, { "trunk", "--hosts", "5" },
 		{ "trunk", "--hosts", "2" }, { "kv", "--response", "0" }, { "claims", "--claims", "0" },

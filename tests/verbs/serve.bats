@@ -274,6 +274,21 @@ slow() {
 	[ "$(jq -c keys body)" = "$(jq -c keys status.json)" ]
 }
 
+@test "the agent's status is answered without another reading of the flows" {
+	local end
+	begin
+	tell 'write 10'
+	serve
+	[ "$(ask /flows.json)" = 200 ]
+	cp body first
+	end=$((${EPOCHREALTIME/.} + 1100000)) # readings are kept for half a second
+	while [ "${EPOCHREALTIME/.}" -lt $end ]; do [ "$(ask /agent.json)" = 200 ]; done
+	[ "$(ask /flows.json)" = 200 ]
+	jq -s '.[1].time - .[0].time, .[1].interval_s' first body > seconds
+	cat seconds
+	jq -es '.[0] - .[1] | . < 0.3 and . > -0.3' seconds
+}
+
 @test "flows and metrics have the tenants of the agent" {
 	printf '%s\n' '[tenant a]' 'match = app:shown' 'weight = 2.5' > conf
 	"$top_builddir/tools/ccshimd/ccshimd" --no-capture --verify none --socket "$PWD/agent" --tenants conf \

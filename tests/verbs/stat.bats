@@ -552,6 +552,13 @@ begin_other() {
 	jq -e '.by == "tenant" and (.processes | map([.tenant, .weight, .qps[0].queue_pairs]) == [["a", 2.5, 2]])' json
 	jq -e '.processes[0] | .cap_bps == 6e6 and .guarantee_bps == 5e6 and .class == "foreground"' json
 	[ "$($ccshim info --tenant "$app")" = "tenant a, weight 2.5, cap=6m guarantee=5m, in force" ]
+	$ccshim info --json --tenant "$app" > json
+	jq -e '.tenant | .weight == 2.5 and .cap_bps == 6e6 and .guarantee_bps == 5e6 and .class == "foreground"' json
+	if command -v script > /dev/null; then
+		script -qefc "stty rows 24 cols 140; $ccshim top -n 1 --by tenant" table < /dev/null > /dev/null
+		cat -v table
+		grep -F ' weight=2.5 cap=6m guarantee=5m' table
+	fi
 	# A sum's line rate is its port's, not that of each queue pair.
 	$ccshim stat -p "$app" --by tenant --display deltas --json > json
 	jq -e '.processes[0].qps[0] | .line_rate_bps == 1e10 and .limit == "idle" and .share == 0' json

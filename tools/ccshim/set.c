@@ -118,8 +118,8 @@ static int parse_timeout(const char *cmd, void *member, const struct option_row 
 #define AT(member) .at = offsetof(struct set, member)
 
 static const struct option_row options[] = {
-	{ "pid", 'p', OPTION_PARSE, AT(pid), .call = parse_pid },
-	{ "qp", 0, OPTION_TEXT, AT(lqpn) },
+	{ "pid", 'p', OPTION_PARSE, AT(pid), .call = parse_pid, .with = "!all" },
+	{ "qp", 0, OPTION_TEXT, AT(lqpn), .with = "!all peer new" },
 	{ "peer", 0, OPTION_TEXT, AT(peer) },
 	{ "new", 0, OPTION_FLAG, AT(only_new) },
 	{ "show", 0, OPTION_FLAG, AT(show) },
@@ -131,10 +131,6 @@ static const struct option_row options[] = {
 static int check_usage(const struct set *set)
 {
 	const char *what = !set->pid && !set->all ? "-p PID is missing"
-		: set->pid && set->all ? "--all excludes -p"
-		: set->all && set->lqpn ? "--qp names a queue pair of one process: give -p"
-		: set->lqpn && (set->peer || set->only_new)
-			? "--qp names one connected queue pair and excludes --peer and --new"
 		: set->show && set->count ? "--show takes no settings"
 		: !set->show && !set->count ? "nothing to set: give NAME=VALUE, or --show" : NULL;
 

@@ -225,9 +225,12 @@ static int parse_options(struct ccshimd *d, int argc, char **argv)
 	while ((option = next_option(argc, argv, "hV", options, NULL)) >= 0)
 		if (parse_option(d, option))
 			return -1;
-	if (optind == argc)
+	if (optind < argc)
+		agent_error("unexpected argument '%s'", argv[optind]);
+	else if (d->hosts && !d->derive)
+		agent_error("--hosts has no effect without --derive");
+	else
 		return 0;
-	agent_error("unexpected argument '%s'", argv[optind]);
 	return -1;
 }
 

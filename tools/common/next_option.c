@@ -36,10 +36,16 @@ int print_version(const char *program)
 	const char *name = slash ? slash + 1 : program;
 
 	printf("%.*s %s\n", (int)strcspn(name, " "), name, PACKAGE_VERSION);
+	return 0;
+}
+
+static void exit_with_version(const char *program)
+{
+	print_version(program);
 	if (!fflush(stdout) && !ferror(stdout))
-		return 0;
+		exit(0);
 	fprintf(stderr, "%s: standard output: %s\n", program, strerror(errno));
-	return 1;
+	exit(1);
 }
 
 /* The table with --version, unless it has a name that begins so. */
@@ -67,7 +73,7 @@ int next_option(int argc, char **argv, const char *letters, const struct option 
 	add_version(all, longs);
 	letter = getopt_long(argc, argv, letters, all, index);
 	if (letter == PRINT_VERSION)
-		exit(print_version(argv[0]));
+		exit_with_version(argv[0]);
 	word = letter == '?' && !optopt ? argv[optind - 1] : "";
 	if (*option_hint(word, all, hint, sizeof(hint)))
 		fprintf(stderr, "%s: %s\n", argv[0], hint + strlen("; "));

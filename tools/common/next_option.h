@@ -15,7 +15,7 @@ int next_option(int argc, char **argv, const char *letters, const struct option 
 /* "; did you mean '--NAME'?", or "": for a word that begins with "--". */
 char *option_hint(const char *word, const struct option *longs, char *buf, size_t len);
 
-/* Print "PROGRAM VERSION". Returns the exit status. */
+/* Print "PROGRAM VERSION"; 0. The caller flushes. */
 int print_version(const char *program);
 
 #endif

@@ -89,7 +89,8 @@ bool words_line(struct words *w, const char *what)
 	for (int got; (got = read_line(w)) != 0;) {
 		if (got < 0)
 			return false;
-		w->at = w->line + strspn(w->line, " \t");
+		w->at = w->line + (w->number == 1 && strncmp(w->line, "\xef\xbb\xbf", 3) == 0 ? 3 : 0); /* of editors */
+		w->at += strspn(w->at, " \t");
 		if (*w->at && w->number < WORDS_LINES_MAX)
 			return true;
 		if (w->number - first > WORDS_EMPTY_MAX || w->number >= WORDS_LINES_MAX)

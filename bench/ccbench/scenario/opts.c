@@ -38,6 +38,7 @@ struct row {
 	size_t offset;
 	uint64_t least, most;
 	const char *variable;    /* of ci/lab/lab, with the default; NULL: none */
+	const char *only;        /* the scenario that has it; NULL: all */
 };
 
 static int set_error(struct parse *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -301,15 +302,16 @@ static const struct row rows[] = {
 	{ "qp-pool", 0, "N", "send each message on a free QP of N between its\n"
 	  "hosts (one QP, in order)", parse_unsigned, AT(qp_pool), RANGE(1, 1024) },
 	{ "collective", 0, "halving|tree|ring", "how hosts reduce (halving)",
-	  parse_choice, AT(collective.kind) },
+	  parse_choice, AT(collective.kind), .only = "collective" },
 	{ "pause", 0, "TIME", "pause between collective operations (1ms)",
-	  parse_time, AT(collective.pause) },
+	  parse_time, AT(collective.pause), .only = "collective" },
 	{ "response", 0, "BYTES", "of kv, to a request of --victim-size bytes\n"
-	  "and whose pause is --victim-interval (4k)", parse_bytes, AT(response), RANGE(1, 1 << 30) },
+	  "and whose pause is --victim-interval (4k)", parse_bytes, AT(response), RANGE(1, 1 << 30),
+	  .only = "kv" },
 	{ "claims", 0, "N", "QPs of the host that claims (256)",
-	  parse_unsigned, AT(claims), RANGE(1, 1024) },
+	  parse_unsigned, AT(claims), RANGE(1, 1024), .only = "claims" },
 	{ "tenants", 0, "QPS:WEIGHT[:HOSTS],...", "queue pairs, weight and hosts of each tenant\n"
-	  "(1:1,16:2,64:4)", parse_tenants, NONE },
+	  "(1:1,16:2,64:4)", parse_tenants, NONE, .only = "tenants" },
 	{ "repeat", 0, "N", "runs of each setting, each with another seed (1)",
 	  parse_unsigned, AT(repeat), RANGE(1, MAX_REPEATS) },
 	{ "op", 0, "write|read|send", "operation (write)", parse_choice, AT(op) },
@@ -572,6 +574,8 @@ static int parse_row(struct parse *p, const struct row *r, const char *text)
 		snprintf(p->name, sizeof(p->name), "-%c", r->letter);
 	else
 		snprintf(p->name, sizeof(p->name), "--%s", r->name);
+	if (r->only && strcmp(r->only, p->o->kind->name) != 0)
+		return set_error(p, "%s: only the scenario %s has this option", p->name, r->only);
 	return r->parse ? r->parse(p, text) : 0;
 }
 

@@ -16,8 +16,8 @@
 #include "bench/sim/fabric/topology.h"
 #include "tools/common/next_option.h"
 
-/* The option that is parsed. */
-static const char *name;
+/* The option that is parsed, and one before --like whose value --like would replace. */
+static const char *name, *replaced;
 
 static double quantity(enum ccs_unit unit, double least, double most)
 {
@@ -248,6 +248,8 @@ static void set_like_ns3(struct options *o)
 
 	if (strcmp(optarg, "ns3") != 0)
 		die("--like: '%s' is not known; ns3 is", optarg);
+	if (replaced)
+		die("--like: it would replace the value of --%s: give --like before it", replaced);
 	o->like_ns3 = true;
 	c->wire = (struct fab_wire){
 		.payload = 1000, .header = 48, .ack = 60, .cnp = 60, .pause = 43,
@@ -415,9 +417,14 @@ enum { ROWS = sizeof(rows) / sizeof(*rows), FIRST_ROW = 256 };
 
 static void parse_option(struct options *o, const struct row *r)
 {
+	static const char of_like[] = " ack-priority alpha buffer cell cnp ecn guarantee headroom mtu pfc poll t0 "
+		"telemetry xon queue-alpha ";
 	void *at = (char *)o + r->at;
+	char word[32];
 
 	name = r->name;
+	snprintf(word, sizeof(word), " %s ", name);
+	replaced = !o->like_ns3 && strstr(of_like, word) ? name : replaced;
 	switch (r->kind) {
 	case TEXT: *(const char **)at = optarg; break;
 	case TIME: *(double *)at = time_us(); break;
@@ -467,6 +474,7 @@ void options_parse(struct options *o, int argc, char **argv)
 	for (unsigned i = 0; i < ROWS; i++)
 		known[2 + i] = (struct option){ rows[i].name, rows[i].kind != SET, 0, FIRST_ROW + (int)i };
 	set_defaults(o);
+	replaced = NULL;
 	optind = 0;
 	for (int c; (c = next_option(argc, argv, "qh", known, NULL)) != -1;)
 		switch (c) {
@@ -485,6 +493,8 @@ void options_parse(struct options *o, int argc, char **argv)
 		die("--fail, --restore and --converge need --for: a flow without a path does not end");
 	if (o->conf.segment && o->conf.segment % o->conf.wire.payload)
 		die("--segment: it is not a multiple of a packet's --mtu of %u bytes", o->conf.wire.payload);
+	if (!o->conf.buffer.pfc && (o->conf.lossless || o->conf.watchdog.detect_us > 0))
+		die("--%s: without PFC it has no effect: remove it, or --pfc off", o->conf.lossless ? "lossless" : "watchdog");
 	if (!o->conf.lossless)
 		o->conf.lossless = 1u << o->priority;
 }

@@ -163,7 +163,7 @@ static const struct option_row options[] = {
 	{ "json", 0, OPTION_FLAG, AT(json) },
 	{ "root", 0, OPTION_TEXT, AT(check.root) },
 	{ "fabric", 0, OPTION_FLAG, AT(check.fabric) },
-	{ "priority", 0, OPTION_COUNT, AT(check.priority), .last = 7 },
+	{ "priority", 0, OPTION_COUNT, AT(check.priority), .last = 7, .with = "fabric" },
 	{ .kind = OPTION_COMMAND }
 };
 
@@ -178,7 +178,7 @@ int cmd_check(int argc, char **argv)
 		return status;
 	argv += optind;
 	if (rq.check.fabric && *argv)
-		return tool_usage_error("check");
+		return tool_refuse_operand("check", *argv);
 	if (run_options_export(&rq.options, "check"))
 		return EXIT_FAILED;
 	return rq.json ? run_checks_json(&rq.check, argv) : run_checks(&rq.check, argv);

@@ -252,18 +252,20 @@ static bool clears_environment(const char *name, const char *w)
 static void note_words(struct command *c, const char *name, char *const *word, char *const *end)
 {
 	const char *variable = is_launcher(name) ? "LD_PRELOAD=" : "LD_PRELOAD";
+	const bool env = strcmp(name, "env") == 0; /* to which LD_PRELOAD+=x is another variable */
 	bool removed = false, named = false;
 
 	for (; *word && word != end; word++) {
+		const char *at = strstr(*word, variable);
 		const bool root = strcmp(name, "unshare") == 0 &&
 			(strncmp(*word, "-R", 2) == 0 || strstr(*word, "--root"));
 		const bool ours = strstr(*word, "libccshim");
-		const bool names = root || strstr(*word, variable) || strstr(*word, "exec -c");
+		const bool names = root || (at && (!env || strchr("= \t\"'", at[10]))) || strstr(*word, "exec -c");
 
 		removed = clears_environment(name, *word) || (removed && !(names && ours));
 		named = names ? !ours : named;
 	}
-	if (removed || (named && strcmp(name, "env") == 0))
+	if (removed || (named && env))
 		snprintf(c->removed, sizeof(c->removed), "%s removes LD_PRELOAD, or replaces it", name);
 	else if (named)
 		snprintf(c->unknown, sizeof(c->unknown), "arguments of %s may remove LD_PRELOAD or "

@@ -136,11 +136,11 @@ struct request {
 #define AT(member) .at = offsetof(struct request, member)
 
 static const struct option_row options[] = {
-	{ "interval", 'i', OPTION_NUMBER, AT(interval_s), .least = 0.1, .most = 86400 },
-	{ "json", 0, OPTION_FLAG, AT(json) },
-	{ "priority", 0, OPTION_COUNT, AT(priority), .last = 7 },
+	{ "interval", 'i', OPTION_NUMBER, AT(interval_s), .least = 0.1, .most = 86400, .with = "!record" },
+	{ "json", 0, OPTION_FLAG, AT(json), .with = "!record" },
+	{ "priority", 0, OPTION_COUNT, AT(priority), .last = 7, .with = "!record" },
 	{ "record", 0, OPTION_COUNT, AT(pid), .first = 1, .last = INT_MAX },
-	{ "root", 0, OPTION_TEXT, AT(root) },
+	{ "root", 0, OPTION_TEXT, AT(root), .with = "!record" },
 	{ 0 }
 };
 

@@ -50,8 +50,9 @@ static bool read_counter(struct doctor_port *p, const char *path, uint64_t *valu
 
 	if (!ccs_read_file(path, text, sizeof(text)))
 		note_denial(p);
+	errno = 0;
 	*value = strtoull(text, &end, 0);
-	return end != text && *text != '-';
+	return end != text && *text != '-' && !errno;
 }
 
 /* Each file of the directory is a counter, except the age that cached values may have. */
@@ -184,6 +185,20 @@ static void read_port(struct doctor_reading *r, const struct place *at, const ch
 	read_members(r, &like, at, interface);
 }
 
+/* Scan for devices or ports. If the caller may not, one port 0 stands for all. */
+static int list_directory(struct doctor_reading *r, const char *path, const char *device, struct dirent ***list)
+{
+	struct doctor_port unread = { .mtu = -1, .np = -1, .rp = -1 };
+	const int n = scandir(path, list, is_visible, alphasort);
+
+	if (n < 0)
+		note_denial(&unread);
+	snprintf(unread.device, sizeof(unread.device), "%.63s", device);
+	if (unread.denied)
+		add_port(r, &unread);
+	return n;
+}
+
 static void read_device(struct doctor_reading *r, const struct place *at, const char *device)
 {
 	char path[PATH_MAX];
@@ -191,7 +206,7 @@ static void read_device(struct doctor_reading *r, const struct place *at, const 
 	int n;
 
 	snprintf(path, sizeof(path), "%s/class/infiniband/%s/ports", at->sysfs, device);
-	n = scandir(path, &list, is_visible, alphasort);
+	n = list_directory(r, path, device, &list);
 	for (int i = 0; i < n; i++) {
 		const unsigned long port = strtoul(list[i]->d_name, NULL, 10);
 
@@ -236,7 +251,7 @@ void doctor_read(struct doctor_reading *r, const char *root, unsigned priority)
 	*r = (struct doctor_reading){ 0 };
 	snprintf(at.sysfs, sizeof(at.sysfs), "%s/sys", root);
 	snprintf(path, sizeof(path), "%s/class/infiniband", at.sysfs);
-	n = scandir(path, &list, is_visible, alphasort);
+	n = list_directory(r, path, "infiniband", &list);
 	for (int i = 0; i < n; i++) {
 		read_device(r, &at, list[i]->d_name);
 		free(list[i]);

@@ -75,13 +75,13 @@ static int parse_pid(const char *cmd, void *tenant, const struct option_row *row
 #define AT(member) .at = offsetof(struct info, member)
 
 static const struct option_row options[] = {
-	{ "app", 0, OPTION_PARSE, AT(qp), .call = parse_match },
-	{ "peer", 0, OPTION_PARSE, AT(qp), .call = parse_match },
-	{ "device", 0, OPTION_PARSE, AT(qp), .call = parse_match },
-	{ "port", 0, OPTION_PARSE, AT(qp), .call = parse_match },
-	{ "dscp", 0, OPTION_PARSE, AT(qp), .call = parse_match },
-	{ "sl", 0, OPTION_PARSE, AT(qp), .call = parse_match },
-	{ "share", 0, OPTION_PARSE, AT(qp), .call = parse_match },
+	{ "app", 0, OPTION_PARSE, AT(qp), .call = parse_match, .with = "config" },
+	{ "peer", 0, OPTION_PARSE, AT(qp), .call = parse_match, .with = "config" },
+	{ "device", 0, OPTION_PARSE, AT(qp), .call = parse_match, .with = "config" },
+	{ "port", 0, OPTION_PARSE, AT(qp), .call = parse_match, .with = "config" },
+	{ "dscp", 0, OPTION_PARSE, AT(qp), .call = parse_match, .with = "config" },
+	{ "sl", 0, OPTION_PARSE, AT(qp), .call = parse_match, .with = "config" },
+	{ "share", 0, OPTION_PARSE, AT(qp), .call = parse_match, .with = "config" },
 	{ "versions", 0, OPTION_FLAG, AT(version) },
 	{ "config", 'c', OPTION_FLAG, AT(config) },
 	{ "file", 'f', OPTION_FLAG, AT(file) },
@@ -89,7 +89,7 @@ static const struct option_row options[] = {
 	{ "devices", 'd', OPTION_FLAG, AT(devices) },
 	{ "tenant", 0, OPTION_PARSE, AT(tenant), .call = parse_pid },
 	{ "json", 0, OPTION_FLAG, AT(json) },
-	PATH_OPTIONS(struct info),
+	PATH_OPTIONS(struct info, "algorithms"),
 	{ 0 }
 };
 

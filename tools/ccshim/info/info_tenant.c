@@ -2,7 +2,6 @@
 /* ccshim info --tenant: the tenant of a process by its host agent, or by the file that the agent reads. */
 #include "info.h"
 
-#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -98,7 +97,9 @@ void info_tenant(struct ccs_json *j, pid_t pid)
 	ccs_json_object(j, "tenant");
 	ccs_json_uint(j, "pid", p.h.pid);
 	ccs_json_str(j, "name", *p.tenant ? p.tenant : NULL);
-	ccs_json_num(j, "weight", p.terms.weight > 0 ? p.terms.weight : NAN);
+	if (!(p.terms.weight > 0))
+		ccs_json_str(j, "weight", NULL);
+	stat_json_terms(j, &p.terms);
 	ccs_json_bool(j, "in_force", !why);
 	ccs_json_str(j, "why", why ? why : limit);
 	ccs_json_end(j);

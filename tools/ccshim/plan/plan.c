@@ -73,7 +73,7 @@ static int parse_options(struct plan *p, int argc, char **argv)
 		p->value[n] = o->preset;
 		rows[n] = (struct option_row){
 			.name = o->name, .kind = o->arg ? OPTION_TEXT : OPTION_CALL, .call = set_given,
-			.at = offsetof(struct plan, value) + n * sizeof(*p->value),
+			.at = offsetof(struct plan, value) + n * sizeof(*p->value), .with = o->with,
 		};
 		n++;
 	}

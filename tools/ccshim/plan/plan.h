@@ -17,6 +17,7 @@ struct plan_option {
 	const char *name, *arg; /* arg NULL: a flag */
 	const char *preset;     /* the default, or NULL */
 	const char *doc;
+	const char *with;       /* as of struct option_row */
 };
 
 #define FOR_EACH_OPTION(o, calc) for (const struct plan_option *o = (calc)->options; o->name; o++)
@@ -54,9 +55,6 @@ void plan_refuse(struct plan *p, const char *option, const char *fmt, ...)
 
 /* The option's text; NULL: it was not given and has no default. */
 const char *plan_text(const struct plan *p, const char *option);
-
-/* Whether the option was given: its text is not the default. */
-bool plan_is_given(const struct plan *p, const char *option);
 
 /* The option as a number: finite and above 0; 1 after a mistake. */
 double plan_value(struct plan *p, const char *option, enum ccs_unit unit);

@@ -11,20 +11,20 @@
 #include "tools/ccshim/shared/ccshim.h"
 
 static const struct plan_option options[] = {
-	{ "buffer", "SIZE", "32m", "the switch's buffer" },
-	{ "cell", "SIZE", "256", "its unit" },
-	{ "ports", "NxRATE:LENGTH", "32x25g:15m,8x100g:100m", "ports and cables" },
-	{ "lossless", "N", "1", "lossless priorities" },
-	{ "alpha", "FRACTION", "1/8", "PG-Share is alpha times what is free" },
-	{ "kmax", "CELLS", "1400cells", "upper mark of ECN" },
-	{ "lossy-alpha", "FRACTION", "8", "alpha of a full lossy queue" },
-	{ "ingresses", "N", NULL, "ports that send to one [all others]" },
-	{ "frame", "SIZE", "9216", "guaranteed to each PG and queue" },
-	{ "queue-share", "CELLS", NULL, "static Queue-Share [the whole buffer]" },
-	{ "mtu", "SIZE", "1500", "for the headroom, as in 'plan headroom'" },
-	{ "t0", "TIME", "1.5us", "for the headroom, or standard" },
-	{ "slot", "BITS", "672", "for the headroom" },
-	{ "velocity", "M_PER_S", "2e8", "for the headroom" },
+	{ "buffer", "SIZE", "32m", "the switch's buffer", NULL },
+	{ "cell", "SIZE", "256", "its unit", NULL },
+	{ "ports", "NxRATE:LENGTH", "32x25g:15m,8x100g:100m", "ports and cables", NULL },
+	{ "lossless", "N", "1", "lossless priorities", NULL },
+	{ "alpha", "FRACTION", "1/8", "PG-Share is alpha times what is free", NULL },
+	{ "kmax", "CELLS", "1400cells", "upper mark of ECN", NULL },
+	{ "lossy-alpha", "FRACTION", "8", "alpha of a full lossy queue", NULL },
+	{ "ingresses", "N", NULL, "ports that send to one [all others]", NULL },
+	{ "frame", "SIZE", "9216", "guaranteed to each PG and queue", NULL },
+	{ "queue-share", "CELLS", NULL, "static Queue-Share [the whole buffer]", NULL },
+	{ "mtu", "SIZE", "1500", "for the headroom, as in 'plan headroom'", NULL },
+	{ "t0", "TIME", "1.5us", "for the headroom, or standard", NULL },
+	{ "slot", "BITS", "672", "for the headroom", NULL },
+	{ "velocity", "M_PER_S", "2e8", "for the headroom", NULL },
 	{ 0 }
 };
 

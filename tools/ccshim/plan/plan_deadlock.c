@@ -11,14 +11,14 @@
 #include "tools/common/terminal.h"
 
 static const struct plan_option options[] = {
-	{ "clos", "TORSxAGGSxCORES", "4x4x2", "the network; cores may be left out" },
-	{ "topology", "FILE", NULL, "the network, in the HPCC simulator's format" },
-	{ "failures", "N", "1", "each set of N failures, 0 to 4" },
-	{ "fail", "LINK,...", NULL, "only this set, such as t0-a0,t1-a1" },
-	{ "nodes", NULL, NULL, "include failures of aggregates and cores" },
-	{ "summaries", NULL, NULL, "cores know only a summary of the routes" },
-	{ "transient", NULL, NULL, "each mixture of old and new tables" },
-	{ "examples", "N", "3", "cycles that the table shows" },
+	{ "clos", "TORSxAGGSxCORES", "4x4x2", "the network; cores may be left out", "!topology" },
+	{ "topology", "FILE", NULL, "the network, in the HPCC simulator's format", NULL },
+	{ "failures", "N", "1", "each set of N failures, 0 to 4", "!fail" },
+	{ "fail", "LINK,...", NULL, "only this set, such as t0-a0,t1-a1", NULL },
+	{ "nodes", NULL, NULL, "include failures of aggregates and cores", "!fail" },
+	{ "summaries", NULL, NULL, "cores know only a summary of the routes", NULL },
+	{ "transient", NULL, NULL, "each mixture of old and new tables", NULL },
+	{ "examples", "N", "3", "cycles that the table shows", "!json" },
 	{ 0 }
 };
 
@@ -338,6 +338,8 @@ static bool try_cases(struct deadlock *d)
 	list_elements(d);
 	if (count_cases(d->elements, failures) > CASES_MAX)
 		plan_refuse(d->p, "failures", "more than %.0f cases: name a set with --fail", CASES_MAX);
+	else if (failures > d->elements && !plan_text(d->p, "fail"))
+		plan_refuse(d->p, "failures", "the network has %u elements that can fail", d->elements);
 	if (d->p->failed)
 		return false;
 	ccs_cbd_routes(d->cbd, d->failed, d->summaries, d->old); /* without failures */

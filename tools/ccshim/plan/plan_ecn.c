@@ -10,21 +10,21 @@
 #include "tools/ccshim/shared/ccshim.h"
 
 static const struct plan_option options[] = {
-	{ "rate", "RATE", "25g", "line rate of the senders and the port" },
-	{ "mtu", "SIZE", "1024", "RDMA's MTU" },
-	{ "pps", "NUMBER", NULL, "packets/s of a shaped port [at its line rate]" },
-	{ "qps", "N", "1", "queue pairs that share the port" },
-	{ "senders", "N", "1", "ports that send to it at line rate" },
-	{ "latency", "TIME:TIME", "40us:80us", "delay of a queue: wanted, and at most" },
-	{ "cnp-interval", "TIME", "50us", "least time between a flow's CNPs" },
-	{ "at", "SHARE,...", NULL, "CNP/s for these marking probabilities" },
-	{ "check", "KMIN:KMAX", NULL, "does the queue stay below Kmax? in cells" },
-	{ "pmax", "SHARE", "1%", "with --check: Pmax" },
-	{ "poll", "TIME", "0", "with --check: the switch polls the queue" },
-	{ "weight", "FRACTION", "1", "with --check: of the newest value in its average" },
-	{ "marks", "NUMBER", "2", "with --check: expected marks until a sender slows" },
-	{ "reaction", "TIME", "8us", "with --check: from that mark to the slower rate" },
-	{ "cell", "SIZE", "256", "cell of the switch's buffer" },
+	{ "rate", "RATE", "25g", "line rate of the senders and the port", NULL },
+	{ "mtu", "SIZE", "1024", "RDMA's MTU", NULL },
+	{ "pps", "NUMBER", NULL, "packets/s of a shaped port [at its line rate]", NULL },
+	{ "qps", "N", "1", "queue pairs that share the port", NULL },
+	{ "senders", "N", "1", "ports that send to it at line rate", NULL },
+	{ "latency", "TIME:TIME", "40us:80us", "delay of a queue: wanted, and at most", NULL },
+	{ "cnp-interval", "TIME", "50us", "least time between a flow's CNPs", NULL },
+	{ "at", "SHARE,...", NULL, "CNP/s for these marking probabilities", NULL },
+	{ "check", "KMIN:KMAX", NULL, "does the queue stay below Kmax? in cells", NULL },
+	{ "pmax", "SHARE", "1%", "with --check: Pmax", "check" },
+	{ "poll", "TIME", "0", "with --check: the switch polls the queue", "check" },
+	{ "weight", "FRACTION", "1", "with --check: of the newest value in its average", "check" },
+	{ "marks", "NUMBER", "2", "with --check: expected marks until a sender slows", "check" },
+	{ "reaction", "TIME", "8us", "with --check: from that mark to the slower rate", "check" },
+	{ "cell", "SIZE", "256", "cell of the switch's buffer", NULL },
 	{ 0 }
 };
 
@@ -125,8 +125,11 @@ static unsigned read_points(struct plan *p, const struct ecn *e, double *point)
 		return n;
 	}
 	list = at = strdup(plan_text(p, "at"));
-	while (list && (text = strsep(&at, ",")) && n < POINTS_MAX)
-		point[n++] = plan_share(p, "at", text);
+	while (list && !p->failed && (text = strsep(&at, ",")))
+		if (n == POINTS_MAX)
+			plan_refuse(p, "at", "more than %d probabilities", POINTS_MAX);
+		else
+			point[n++] = plan_share(p, "at", text);
 	free(list);
 	return n;
 }
@@ -254,15 +257,6 @@ static void print_check(const struct ecn *e, const struct check *c)
 		printf("  largest Kmin that does: %.0f cells\n", floor(c->largest_kmin));
 }
 
-static void refuse_without_check(struct plan *p)
-{
-	static const char *const names[] = { "pmax", "poll", "weight", "marks", "reaction" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (plan_is_given(p, names[i]))
-			plan_refuse(p, names[i], "it has no effect without --check");
-}
-
 static int ecn(struct plan *p)
 {
 	const bool check = plan_text(p, "check") != NULL;
@@ -271,8 +265,6 @@ static int ecn(struct plan *p)
 	struct check c;
 	struct ecn e;
 
-	if (!check)
-		refuse_without_check(p);
 	if (!read_ecn(p, &e) || (check && !read_check(p, &e, &c)))
 		return EXIT_USAGE;
 	points = read_points(p, &e, point);

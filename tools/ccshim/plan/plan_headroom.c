@@ -10,14 +10,14 @@
 #include "tools/ccshim/shared/ccshim.h"
 
 static const struct plan_option options[] = {
-	{ "rate", "RATE", "100g", "line rate of the port" },
-	{ "cable", "LENGTH", "100m", "length of the cable" },
-	{ "mtu", "SIZE", "1500", "longest frame, in transmission at each end" },
-	{ "t0", "TIME", "1.5us", "delay of both devices, or standard (802.3)" },
-	{ "velocity", "M_PER_S", "2e8", "speed of the signal in the cable" },
-	{ "slot", "BITS", "672", "smallest frame with preamble and gap" },
-	{ "cell", "SIZE", "256", "cell of the switch's buffer" },
-	{ "all", "FILE", NULL, "each link of a topology file instead of one port" },
+	{ "rate", "RATE", "100g", "line rate of the port", "!all" },
+	{ "cable", "LENGTH", "100m", "length of the cable", "!all" },
+	{ "mtu", "SIZE", "1500", "longest frame, in transmission at each end", NULL },
+	{ "t0", "TIME", "1.5us", "delay of both devices, or standard (802.3)", NULL },
+	{ "velocity", "M_PER_S", "2e8", "speed of the signal in the cable", NULL },
+	{ "slot", "BITS", "672", "smallest frame with preamble and gap", NULL },
+	{ "cell", "SIZE", "256", "cell of the switch's buffer", NULL },
+	{ "all", "FILE", NULL, "each link of a topology file instead of one port", NULL },
 	{ 0 }
 };
 
@@ -49,6 +49,8 @@ struct ccs_headroom plan_headroom_options(struct plan *p, double *velocity)
 	h.mtu_bytes = plan_value_or_0(p, "mtu", CCS_UNIT_BYTES);
 	h.slot_bits = plan_value(p, "slot", CCS_UNIT_NONE);
 	h.cell_bytes = plan_value(p, "cell", CCS_UNIT_BYTES);
+	if (h.mtu_bytes > 0 && h.slot_bits > 8 * (h.mtu_bytes + CCS_FRAME_GAP))
+		plan_refuse(p, "mtu", "a frame of %g bytes is shorter than the smallest one, of --slot", h.mtu_bytes);
 	return h;
 }
 

@@ -39,11 +39,6 @@ const char *plan_text(const struct plan *p, const char *option)
 	return p->value[find_option(p, option) - p->calc->options];
 }
 
-bool plan_is_given(const struct plan *p, const char *option)
-{
-	return plan_text(p, option) != find_option(p, option)->preset;
-}
-
 static const char *const examples[] = {
 	[CCS_UNIT_NONE] = "number, such as 2 or 0.5",
 	[CCS_UNIT_RATE] = "rate in bit/s, such as 100g or 25gbps",

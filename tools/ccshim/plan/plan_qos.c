@@ -15,25 +15,25 @@
 _Static_assert(CCS_WIRE_PORT == 4793, "EDGE and the manual page have the agents' port");
 
 static const struct plan_option options[] = {
-	{ "format", "FORMAT", "table", "table or tc" },
-	{ "edge", "PORT/DSCP:QUEUE", EDGE, "rules" },
-	{ "inside", "DSCP:QUEUE", "48:6,46:5", "queues of DSCPs inside" },
-	{ "other", "QUEUE", "2", "of all other packets" },
-	{ "remark", "DSCP", "0", "of all other packets at the edge" },
-	{ "where", "PLACE", "edge", "with tc: edge or inside" },
-	{ "first", "QUEUE", "6", "with strict priority, for CNPs" },
-	{ "lossless", "QUEUE,...", "5", "with PFC and ECN, such as 3,4" },
-	{ "weights", "QUEUE:WEIGHT", "5:80,2:20", "of the queues that share the rest" },
-	{ "rate", "RATE", "25g", "line rate of the port" },
-	{ "cap", "RATE", NULL, "most that the first queue gets [2 % of the rate]" },
-	{ "dev", "NAME", "eth0", "the port" },
-	{ "kmin", "SIZE", "100k", "marks of ECN" },
-	{ "kmax", "SIZE", "400k", "marks of ECN" },
-	{ "pmax", "SHARE", "1%", "marks of ECN" },
-	{ "mtu", "SIZE", "1024", "largest RDMA MTU of the network" },
-	{ "hops", "RATE,...", "25g,100g,100g", "ports on a CNP's path" },
-	{ "cnp-latency", "TIME", "3us", "that a CNP may wait on its path" },
-	{ "flows", "N", "1000", "whose CNPs leave by the port" },
+	{ "format", "FORMAT", "table", "table or tc", NULL },
+	{ "edge", "PORT/DSCP:QUEUE", EDGE, "rules", NULL },
+	{ "inside", "DSCP:QUEUE", "48:6,46:5", "queues of DSCPs inside", NULL },
+	{ "other", "QUEUE", "2", "of all other packets", NULL },
+	{ "remark", "DSCP", "0", "of all other packets at the edge", NULL },
+	{ "where", "PLACE", "edge", "with tc: edge or inside", "format" },
+	{ "first", "QUEUE", "6", "with strict priority, for CNPs", NULL },
+	{ "lossless", "QUEUE,...", "5", "with PFC and ECN, such as 3,4", NULL },
+	{ "weights", "QUEUE:WEIGHT", "5:80,2:20", "of the queues that share the rest", NULL },
+	{ "rate", "RATE", "25g", "line rate of the port", NULL },
+	{ "cap", "RATE", NULL, "most that the first queue gets [2 % of the rate]", NULL },
+	{ "dev", "NAME", "eth0", "the port", "format" },
+	{ "kmin", "SIZE", "100k", "marks of ECN", "format" },
+	{ "kmax", "SIZE", "400k", "marks of ECN", "format" },
+	{ "pmax", "SHARE", "1%", "marks of ECN", "format" },
+	{ "mtu", "SIZE", "1024", "largest RDMA MTU of the network", NULL },
+	{ "hops", "RATE,...", "25g,100g,100g", "ports on a CNP's path", NULL },
+	{ "cnp-latency", "TIME", "3us", "that a CNP may wait on its path", NULL },
+	{ "flows", "N", "1000", "whose CNPs leave by the port", NULL },
 	{ 0 }
 };
 
@@ -313,7 +313,9 @@ static int qos(struct plan *p)
 		plan_refuse(p, "format", "'%s' is not known; use table or tc", format);
 	if (strcmp(where, "edge") && strcmp(where, "inside"))
 		plan_refuse(p, "where", "'%s' is neither edge nor inside", where);
-	if (!read_qos(p, &q))
+	if (read_qos(p, &q) && strcmp(format, "tc") == 0)
+		qos_check_tc(p, &q);
+	if (p->failed)
 		return EXIT_USAGE;
 	if (strcmp(format, "tc") == 0)
 		print_commands(p, &q, strcmp(where, "edge") == 0);

@@ -8,6 +8,8 @@
 #include "fabric/marking.h"
 #include "fabric/qos.h"
 
+struct plan;
+
 struct qos {
 	struct ccs_qos map;
 	const char *dev;
@@ -20,6 +22,8 @@ struct qos {
 	double flows, cnps_bps;
 };
 
+/* Refuse values that the tc program refuses. */
+void qos_check_tc(struct plan *p, const struct qos *q);
 /* Commands for a port of a Linux switch, which match as at the edge or as inside. */
 void qos_print_tc(FILE *f, const struct qos *q, bool edge);
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Commands for the queues of a port of a Linux switch. */
 #include <math.h>
+#include <stdint.h>
 
+#include "plan.h"
 #include "plan_qos.h"
 
 /* Burst of a token bucket, and the time that packets may wait for tokens. */
@@ -14,6 +16,19 @@ enum { STORED_OVERHEAD = 62, DSCP_SHIFT = 2, DSCP_MASK = 0xfc, RED_LIMIT = 4, QU
 static double frame_bytes(const struct qos *q)
 {
 	return q->mtu + STORED_OVERHEAD;
+}
+
+/* Values for which tc finds no parameters of RED. */
+void qos_check_tc(struct plan *p, const struct qos *q)
+{
+	const double least = (q->red.kmax - q->red.kmin) / 0x1p31;
+
+	if (q->red.kmin < 2 * frame_bytes(q))
+		plan_refuse(p, "kmin", "tc needs two packets at least, %.0f bytes", 2 * frame_bytes(q));
+	if (RED_LIMIT * q->red.kmax > UINT32_MAX)
+		plan_refuse(p, "kmax", "tc has no marks above 1 GB");
+	if (q->red.pmax <= least)
+		plan_refuse(p, "pmax", "tc needs more than %.3g %% between these marks", 100 * least);
 }
 
 /* One queue of the root serves CNPs, the other has the rest. A port may have no root to delete. */
@@ -34,7 +49,8 @@ static void print_red(FILE *f, const struct qos *q, unsigned queue)
 	fprintf(f, "tc qdisc add dev %s parent 2:%u handle %u: red limit %.0f min %.0f max %.0f"
 		" avpkt %.0f burst %.0f bandwidth %.0fbit probability %.6g ecn\n", q->dev, queue + 1,
 		10 + queue, RED_LIMIT * q->red.kmax, q->red.kmin, q->red.kmax, packet,
-		ceil((2 * q->red.kmin + q->red.kmax) / (3 * packet)), q->rate_bps, q->red.pmax);
+		ceil((2 * q->red.kmin + q->red.kmax) / (3 * packet)),
+		fmin(q->rate_bps, 8.0 * UINT32_MAX) /* 32 bits for bytes/s */, q->red.pmax);
 }
 
 /* Queue N is class 2:(N + 1), since 2:0 is not a valid class. */

@@ -9,13 +9,13 @@
 #include "tools/ccshim/shared/ccshim.h"
 
 static const struct plan_option options[] = {
-	{ "buffer", "SIZE", "12000k", "the switch's buffer; k is 1000 here" },
-	{ "ports", "N", "32", "its ports" },
-	{ "priorities", "N", "8", "lossless priorities" },
-	{ "flight", "SIZE", "22.4k", "arrives at a port after its PAUSE frame" },
-	{ "beta", "NUMBER", "8", "t_PFC is beta times what is free" },
-	{ "check", "KMIN:KMAX", NULL, "check these marks of ECN" },
-	{ "t-pfc", "SIZE", NULL, "with --check: static t_PFC [dynamic, by beta]" },
+	{ "buffer", "SIZE", "12000k", "the switch's buffer; k is 1000 here", NULL },
+	{ "ports", "N", "32", "its ports", NULL },
+	{ "priorities", "N", "8", "lossless priorities", NULL },
+	{ "flight", "SIZE", "22.4k", "arrives at a port after its PAUSE frame", NULL },
+	{ "beta", "NUMBER", "8", "t_PFC is beta times what is free", NULL },
+	{ "check", "KMIN:KMAX", NULL, "check these marks of ECN", NULL },
+	{ "t-pfc", "SIZE", NULL, "with --check: static t_PFC [dynamic, by beta]", "check" },
 	{ 0 }
 };
 

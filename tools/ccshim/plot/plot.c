@@ -71,7 +71,7 @@ static const struct option_row options[] = {
 	{ "output", 0, OPTION_PARSE, .call = parse_out },
 	{ "dry-run", 0, OPTION_FLAG, AT(script) },
 	{ "cdf", 0, OPTION_PARSE, AT(cdf), .call = parse_cdf },
-	{ "flows", 0, OPTION_COUNT, AT(most), .first = 1, .last = 64 },
+	{ "flows", 0, OPTION_COUNT, AT(most), .first = 1, .last = 64, .with = "!qp" },
 	{ "qp", 0, OPTION_COUNT, AT(qp), .last = PLOT_ANY_QP - 1 },
 	{ 0 }
 };

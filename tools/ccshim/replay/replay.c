@@ -235,13 +235,13 @@ static int parse_algorithm(const char *cmd, void *spec, const struct option_row 
 #define AT(member) .at = offsetof(struct replay, member)
 
 static const struct option_row options[] = {
-	PATH_OPTIONS(struct replay),
-	{ "cc", 'a', OPTION_PARSE, AT(spec), .call = parse_algorithm },
-	{ "qp", 0, OPTION_COUNT, AT(only_qp), .last = ANY_QP - 1 },
-	{ "pid", 0, OPTION_COUNT, AT(only_pid), .first = 1, .last = UINT32_MAX },
+	PATH_OPTIONS(struct replay, "!table"),
+	{ "cc", 'a', OPTION_PARSE, AT(spec), .call = parse_algorithm, .with = "!table" },
+	{ "qp", 0, OPTION_COUNT, AT(only_qp), .last = ANY_QP - 1, .with = "!table" },
+	{ "pid", 0, OPTION_COUNT, AT(only_pid), .first = 1, .last = UINT32_MAX, .with = "!table" },
 	{ "table", 0, OPTION_FLAG, AT(table) },
-	{ "timers", 0, OPTION_FLAG, AT(timers) },
-	{ "check", 0, OPTION_FLAG, AT(check) },
+	{ "timers", 0, OPTION_FLAG, AT(timers), .with = "!table" },
+	{ "check", 0, OPTION_FLAG, AT(check), .with = "!table" },
 	{ 0 }
 };
 
@@ -250,13 +250,11 @@ static int start_replay(struct replay *r, char **operands)
 {
 	const bool rate = r->path.line_rate > 0, rtt = r->path.base_rtt_us > 0;
 
-	if (!r->spec.ops || !operands[0] || operands[1] || rate != rtt || r->table) {
-		if (r->table)
-			tool_error("replay", "--table is followed by files, without other options");
-		else if (operands[0] && operands[1])
+	if (!r->spec.ops || !operands[0] || operands[1] || rate != rtt) {
+		if (operands[0] && operands[1])
 			tool_error("replay", "unexpected argument '%s'", operands[1]);
 		else
-			tool_error("replay", "%s", !r->spec.ops ? "-a ALG is missing"
+			tool_error("replay", "%s", !r->spec.ops && !r->table ? "-a ALG is missing"
 				   : !operands[0] ? "a trace is missing; - is standard input"
 				   : rate ? "--line-rate needs --base-rtt" : "--base-rtt needs --line-rate");
 		return tool_usage_error("replay");
@@ -278,7 +276,7 @@ int cmd_replay(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	if (r.table && optind == 2 + (strcmp(argv[optind - 1], "--") == 0) && argv[optind])
+	if (r.table && argv[optind])
 		return replay_print_table(argv + optind);
 	if (start_replay(&r, argv + optind))
 		return EXIT_USAGE;

@@ -17,8 +17,8 @@ struct serve {
 	bool metrics;                    /* without the token */
 	char token[SERVE_TOKEN_LEN];     /* in the address of the page; every request for data has it */
 	struct stat_snapshot last;       /* the reading before */
-	double read_s;                   /* when it was read */
-	char *flows, *agent;             /* JSON, as of then */
+	char *flows, *agent;             /* JSON */
+	double flows_s, agent_s;         /* when they were read */
 };
 
 /* serve_listen.c. Bind the sockets. Returns their number, or 0 after printing an error. */
@@ -36,9 +36,11 @@ bool serve_accepts_token(const char *authorization, const char *token);
 /* 0, or -1 with errno. */
 int serve_make_token(char token[SERVE_TOKEN_LEN]);
 
-/* serve_data.c. Read statistics and the agent's status, unless that was done a moment ago. */
+/* serve_data.c. Read the statistics, or the agent's status only, unless that was done a moment ago; JSON,
+ * or NULL. */
 void serve_data_start(struct serve *s);
-void serve_data_read(struct serve *s);
+const char *serve_data_flows(struct serve *s);
+const char *serve_data_agent(struct serve *s);
 void serve_data_end(struct serve *s);
 /* Metrics of that reading; free them. NULL: without memory. */
 char *serve_data_metrics(struct serve *s);

@@ -59,20 +59,36 @@ static char *read_agent(const struct serve *s)
 void serve_data_start(struct serve *s)
 {
 	stat_read(&s->last, 0);
-	s->read_s = seconds_now(CLOCK_MONOTONIC);
 }
 
-void serve_data_read(struct serve *s)
+/* Whether a reading is old or was never made; then the next one begins now. */
+static bool is_due(double *read_s)
 {
 	const double now_s = seconds_now(CLOCK_MONOTONIC);
 
-	if (s->flows && now_s - s->read_s < INTERVAL_S)
-		return;
-	s->read_s = now_s;
-	free(s->flows);
-	free(s->agent);
-	s->agent = read_agent(s);
-	s->flows = read_flows(s);
+	if (*read_s > 0 && now_s - *read_s < INTERVAL_S)
+		return false;
+	*read_s = now_s;
+	return true;
+}
+
+const char *serve_data_agent(struct serve *s)
+{
+	if (is_due(&s->agent_s)) {
+		free(s->agent);
+		s->agent = read_agent(s);
+	}
+	return s->agent;
+}
+
+const char *serve_data_flows(struct serve *s)
+{
+	if (is_due(&s->flows_s)) {
+		serve_data_agent(s);
+		free(s->flows);
+		s->flows = read_flows(s);
+	}
+	return s->flows;
 }
 
 char *serve_data_metrics(struct serve *s)
@@ -80,7 +96,7 @@ char *serve_data_metrics(struct serve *s)
 	struct stat_snapshot copy;
 	char *text;
 
-	serve_data_read(s);
+	serve_data_flows(s);
 	text = stat_copy(&copy, &s->last) ? NULL : format(&copy, print_metrics);
 	stat_free(&copy);
 	return text;

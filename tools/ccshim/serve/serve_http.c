@@ -109,14 +109,12 @@ static enum MHD_Result send_json(const struct request *rq, const char *text)
 
 static enum MHD_Result answer_flows(const struct request *rq)
 {
-	serve_data_read(rq->serve);
-	return send_json(rq, rq->serve->flows);
+	return send_json(rq, serve_data_flows(rq->serve));
 }
 
 static enum MHD_Result answer_agent(const struct request *rq)
 {
-	serve_data_read(rq->serve);
-	return send_json(rq, rq->serve->agent);
+	return send_json(rq, serve_data_agent(rq->serve));
 }
 
 static enum MHD_Result answer_metrics(const struct request *rq)

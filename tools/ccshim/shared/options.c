@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "ccshim.h"
 #include "tools/common/next_option.h"
@@ -79,6 +80,40 @@ static int handle_option(const char *cmd, const struct option_row *row, void *me
 	}
 }
 
+/* Whether the option has an effect beside the given ones, a set of rows; if not, the others for a message. */
+static bool has_effect(const struct option_row *table, const struct option_row *row, uint64_t given,
+		       char *others, size_t len)
+{
+	const bool excludes = *row->with == '!';
+	char names[256], *at = names, *name;
+	bool found = false;
+
+	*others = '\0';
+	snprintf(names, sizeof(names), "%s", row->with + excludes);
+	while ((name = strsep(&at, " "))) {
+		unsigned i = 0;
+
+		while (table[i].name && strcmp(table[i].name, name) != 0)
+			i++;
+		found |= given >> i & 1;
+		if ((given >> i & 1) == excludes)
+			ccs_append(others, len, "%s--%s", *others ? " or " : "", name);
+	}
+	return found != excludes;
+}
+
+/* An option without effect is a mistake, not silence. */
+static int check_effects(const char *cmd, const struct option_row *table, uint64_t given)
+{
+	char others[256];
+
+	for (unsigned i = 0; table[i].name; i++)
+		if (given >> i & 1 && table[i].with && !has_effect(table, &table[i], given, others, sizeof(others)))
+			return tool_refuse_usage(cmd, *table[i].with == '!' ? "--%s and %s exclude each other"
+						 : "--%s has no effect without %s", table[i].name, others);
+	return 0;
+}
+
 int tool_options(const char *cmd, int (*help)(void), const struct option_row *table, void *to, int argc,
 		 char **argv)
 {
@@ -87,6 +122,7 @@ int tool_options(const char *cmd, int (*help)(void), const struct option_row *ta
 	const struct option_row *end = list_options(table, longs, letters + 1);
 	const char *accepted = end->kind == OPTION_COMMAND ? letters : letters + 1;
 	static char prefix[32];
+	uint64_t given = 0;
 	int status = 0, option;
 
 	snprintf(prefix, sizeof(prefix), "ccshim %s", cmd);
@@ -99,8 +135,11 @@ int tool_options(const char *cmd, int (*help)(void), const struct option_row *ta
 		if (option == '?')
 			return tool_usage_error(cmd);
 		row = find_row(table, option);
+		given |= 1ull << (row - table);
 		status = handle_option(cmd, row, (char *)to + row->at);
 	}
+	if (!status)
+		status = check_effects(cmd, table, given);
 	return status ? status : -1;
 }
 

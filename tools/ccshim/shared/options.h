@@ -24,6 +24,9 @@ struct option_row {
 	unsigned first, last;
 	/* 0, or an exit status after a message of the subcommand cmd. */
 	int (*call)(const char *cmd, void *member, const struct option_row *row);
+	/* Names with spaces between them: the option has an effect only with one of these, or after "!",
+	 * without all of these; otherwise it is refused. */
+	const char *with;
 };
 
 /*

@@ -238,16 +238,11 @@ static int parse_deltas(const char *cmd, void *member, const struct option_row *
 	return EXIT_USAGE;
 }
 
-static int parse_form(const char *cmd, void *member, const struct option_row *row)
+static int set_form(const char *cmd, void *member, const struct option_row *row)
 {
-	enum form *form = member, given = *row->name == 'j' ? JSON : *row->name == 'o' ? OPENMETRICS : PROMETHEUS;
-
-	if (*form == TABLE || *form == given) {
-		*form = given;
-		return 0;
-	}
-	tool_error(cmd, "--json, --prometheus and --openmetrics exclude each other; give one of them");
-	return EXIT_USAGE;
+	(void)cmd;
+	*(enum form *)member = *row->name == 'j' ? JSON : *row->name == 'o' ? OPENMETRICS : PROMETHEUS;
+	return 0;
 }
 
 static int set_summary(const char *cmd, void *by, const struct option_row *row)
@@ -273,9 +268,6 @@ static int check_options(struct request *rq, char **operands)
 		rq->interval_s = 1;
 	if (is_metrics(rq) && (rq->deltas == 1 || rq->baseline))
 		why = "metrics are totals: --display deltas and --baseline do not apply to them";
-	else if (is_metrics(rq) && (rq->sort || rq->by || rq->busy))
-		why = "metrics have the queue pairs with most bytes: --sort, --by, --summary and --busy do not "
-		      "apply to them";
 	else if (rq->baseline && rq->deltas == 1)
 		why = "--display deltas and --baseline exclude each other";
 	if (!why)
@@ -291,15 +283,16 @@ static const struct option_row options[] = {
 	{ "interval", 'i', OPTION_NUMBER, AT(interval_s), .least = 0.001, .most = 1e6 },
 	{ "count", 'n', OPTION_COUNT, AT(count), .first = 1, .last = UINT_MAX },
 	{ "display", 0, OPTION_PARSE, AT(deltas), .call = parse_deltas },
-	{ "json", 0, OPTION_CALL, AT(form), .call = parse_form },
-	{ "openmetrics", 0, OPTION_CALL, AT(form), .call = parse_form },
-	{ "prometheus", 0, OPTION_CALL, AT(form), .call = parse_form },
-	{ "sort", 0, OPTION_PARSE, AT(sort), .call = parse_sort },
-	{ "by", 0, OPTION_PARSE, AT(by), .call = stat_parse_by },
-	{ "summary", 0, OPTION_CALL, AT(by), .call = set_summary },
-	{ "busy", 0, OPTION_FLAG, AT(busy) },
-	{ "max-qps", 0, OPTION_COUNT, AT(max_qps), .last = 1000000 },
-	{ "reset", 0, OPTION_TEXT, AT(reset) },
+	{ "json", 0, OPTION_CALL, AT(form), .call = set_form, .with = "!openmetrics prometheus" },
+	{ "openmetrics", 0, OPTION_CALL, AT(form), .call = set_form, .with = "!prometheus" },
+	{ "prometheus", 0, OPTION_CALL, AT(form), .call = set_form },
+	{ "sort", 0, OPTION_PARSE, AT(sort), .call = parse_sort, .with = "!openmetrics prometheus" },
+	{ "by", 0, OPTION_PARSE, AT(by), .call = stat_parse_by, .with = "!openmetrics prometheus" },
+	{ "summary", 0, OPTION_CALL, AT(by), .call = set_summary, .with = "!openmetrics prometheus" },
+	{ "busy", 0, OPTION_FLAG, AT(busy), .with = "!openmetrics prometheus" },
+	{ "max-qps", 0, OPTION_COUNT, AT(max_qps), .last = 1000000, .with = "openmetrics prometheus" },
+	{ "reset", 0, OPTION_TEXT, AT(reset), .with = "!pid interval count display json openmetrics prometheus sort by "
+						"summary busy baseline" },
 	{ "baseline", 0, OPTION_TEXT, AT(baseline) },
 	{ 0 }
 };

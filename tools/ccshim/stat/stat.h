@@ -125,6 +125,8 @@ enum stat_limit stat_limit_of(const struct stat_qp *qp, double since_s);
 double stat_share(const struct stat_qp *qp, double since_s);
 /* The tenant's cap, guarantee and class background. */
 void stat_format_terms(char *cell, size_t len, const struct stat_process *p);
+/* stat_json.c. Members of the open object, unless the agent does not show them. */
+void stat_json_terms(struct ccs_json *j, const struct ccs_terms *t);
 extern const char *const stat_limits[]; /* the name of each */
 extern const char *const stat_styles[]; /* its attributes on a terminal, ECMA-48 */
 

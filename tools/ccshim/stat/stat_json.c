@@ -67,6 +67,16 @@ static void write_qp(struct ccs_json *j, const struct stat_snapshot *s, const st
 	ccs_json_end(j);
 }
 
+void stat_json_terms(struct ccs_json *j, const struct ccs_terms *t)
+{
+	if (!(t->weight > 0))
+		return;
+	ccs_json_num(j, "weight", t->weight);
+	ccs_json_num(j, "cap_bps", t->cap);
+	ccs_json_num(j, "guarantee_bps", t->guarantee);
+	ccs_json_str(j, "class", t->floor > 0 ? "background" : "foreground");
+}
+
 static void write_process(struct ccs_json *j, const struct stat_snapshot *s,
 			  const struct stat_process *p)
 {
@@ -84,12 +94,8 @@ static void write_process(struct ccs_json *j, const struct stat_snapshot *s,
 	ccs_job_json(j, &job);
 	if (*p->tenant)
 		ccs_json_str(j, "tenant", p->tenant);
-	if (*p->tenant && p->terms.weight > 0) {
-		ccs_json_num(j, "weight", p->terms.weight);
-		ccs_json_num(j, "cap_bps", p->terms.cap);
-		ccs_json_num(j, "guarantee_bps", p->terms.guarantee);
-		ccs_json_str(j, "class", p->terms.floor > 0 ? "background" : "foreground");
-	}
+	if (*p->tenant)
+		stat_json_terms(j, &p->terms);
 	ccs_json_str(j, "mode", p->h.mode);
 	ccs_json_str(j, "cc", p->h.cc);
 	if (*p->h.missing_feedback)

@@ -11,10 +11,11 @@
 #include <unistd.h>
 
 #include "base/address.h"
+#include "base/text.h"
 #include "tools/common/terminal.h"
 #include "tools/common/human.h"
 
-enum { CELL = 48, LINE = 512 };
+enum { CELL = 64, LINE = 512 };
 
 enum column {
 	PID, PROGRAM, PEER, RATE, GOODPUT, RTT99, GATED, LIMIT, RTT50, ALGORITHM, WINDOW, LQPN, DEVICE, COLUMNS
@@ -74,13 +75,13 @@ static void print_cells(FILE *out, const struct top_view *v, const char *style, 
 	char line[LINE] = "";
 	size_t at = 0;
 
-	for (unsigned i = 0; i < COLUMNS; i++) {
+	for (unsigned i = 0; i < (v->by == STAT_BY_TENANT ? ALGORITHM + 1 : COLUMNS); i++) {
 		const size_t width = (size_t)abs(columns[i].width);
 
 		if (i > LIMIT && v->columns && at + 1 + width > v->columns)
 			break;
-		at += (size_t)snprintf(line + at, sizeof(line) - at, "%s%*.*s", i ? " " : "",
-				       columns[i].width, (int)width, cell[i]);
+		at += (size_t)snprintf(line + at, sizeof(line) - at, "%s%*.*s", i ? " " : "", columns[i].width,
+				       v->by == STAT_BY_TENANT && i == ALGORITHM ? CELL : (int)width, cell[i]);
 	}
 	while (at && line[at - 1] == ' ')
 		line[--at] = '\0';
@@ -115,7 +116,7 @@ static const char *name_of(const struct stat_process *p, enum stat_by by)
 	return *name ? name : "-";
 }
 
-/* A tenant has its terms in this column. */
+/* A tenant has its terms in this column, the last one, where they are not cut. */
 static void format_algorithm(char cell[CELL], const struct top_view *v, const struct stat_process *p,
 			     const struct ccs_stats_qp *q)
 {
@@ -126,10 +127,9 @@ static void format_algorithm(char cell[CELL], const struct top_view *v, const st
 		return;
 	}
 	stat_format_terms(terms, sizeof(terms), p);
-	if (p->terms.weight > 0)
-		snprintf(cell, CELL, "weight=%g%s%.20s", p->terms.weight, *terms == '-' ? "" : " ", *terms == '-' ? "" : terms);
-	else
-		snprintf(cell, CELL, "%s", terms);
+	snprintf(cell, CELL, p->terms.weight > 0 ? "weight=%g" : "", p->terms.weight);
+	if (!*cell || *terms != '-')
+		ccs_append(cell, CELL, "%s%s", *cell ? " " : "", terms);
 }
 
 static void print_row(FILE *out, const struct top_view *v, const struct top_row *r)
