@@ -10,14 +10,15 @@
 #include "tools/ccshim/command/command.h"
 #include "tools/ccshim/shared/options.h"
 
-/* Rows of a table of options that set the library's, by the environment; offset is of a struct run_options. */
+/* Rows of a table of options that set the library's, by the environment; offset is of a struct
+ * run_options. Only ccshim check has --fabric. */
 #define RUN_OPTIONS(offset) \
-	{ "cc", 'a', OPTION_PARSE, .at = offset, .call = run_options_parse }, \
-	{ "max-rate", 'r', OPTION_PARSE, .at = offset, .call = run_options_parse }, \
-	{ "mode", 'm', OPTION_PARSE, .at = offset, .call = run_options_parse }, \
-	{ "trace", 't', OPTION_PARSE, .at = offset, .call = run_options_parse }, \
-	{ "option", 'o', OPTION_PARSE, .at = offset, .call = run_options_parse }, \
-	{ "config", 'c', OPTION_PARSE, .at = offset, .call = run_options_parse }
+	{ "cc", 'a', OPTION_PARSE, .at = offset, .call = run_options_parse, .with = "!fabric" }, \
+	{ "max-rate", 'r', OPTION_PARSE, .at = offset, .call = run_options_parse, .with = "!fabric" }, \
+	{ "mode", 'm', OPTION_PARSE, .at = offset, .call = run_options_parse, .with = "!fabric" }, \
+	{ "trace", 't', OPTION_PARSE, .at = offset, .call = run_options_parse, .with = "!fabric" }, \
+	{ "option", 'o', OPTION_PARSE, .at = offset, .call = run_options_parse, .with = "!fabric" }, \
+	{ "config", 'c', OPTION_PARSE, .at = offset, .call = run_options_parse, .with = "!fabric" }
 
 struct run_options {
 	struct ccs_options scratch;         /* to check each value */
