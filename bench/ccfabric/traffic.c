@@ -445,7 +445,7 @@ bool fab_traffic(struct fab_flows *f, const char *text, const struct topology *t
 	else if (strstr(text, "halving:") && m.hosts & (m.hosts - 1))
 		snprintf(err, len, "'%s' is no traffic for %u hosts: halving needs a power of two", text, m.hosts);
 	else
-		snprintf(err, len, "'%s' is no traffic for %u hosts: incast:16,2m, permutation:1m and "
-			 "websearch:50%% are", text, m.hosts);
+		snprintf(err, len, "'%s' is no traffic for %u hosts: incast:16,2m, all-to-all:1m and "
+			 "websearch:50%% are, see --help", text, m.hosts);
 	return false;
 }

@@ -310,6 +310,7 @@ programs() {
 		stat --max-qps 5|--max-qps has no effect without --openmetrics or --prometheus
 		stat --reset base --json -p 1|--reset and --pid or --json exclude each other
 		stat --json --prometheus|--json and --prometheus exclude each other
+		stat --prometheus -i 1|--interval and --prometheus exclude each other
 		stat --openmetrics --by tenant|--by and --openmetrics exclude each other
 		set --all --qp 5 mode=off|--qp and --all exclude each other
 		doctor --record 1 -i 5|--interval and --record exclude each other

@@ -25,7 +25,7 @@ bool doctor_is_full(const struct doctor_counter *c)
 	};
 
 	if (c->source != DOCTOR_PORT)
-		return false;
+		return c->value == UINT64_MAX; /* or more */
 	for (size_t i = 0; i < sizeof(narrow) / sizeof(*narrow); i++)
 		if (strcmp(c->name, narrow[i].name) == 0)
 			return c->value == narrow[i].most;

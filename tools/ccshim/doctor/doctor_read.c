@@ -50,9 +50,8 @@ static bool read_counter(struct doctor_port *p, const char *path, uint64_t *valu
 
 	if (!ccs_read_file(path, text, sizeof(text)))
 		note_denial(p);
-	errno = 0;
 	*value = strtoull(text, &end, 0);
-	return end != text && *text != '-' && !errno;
+	return end != text && *text != '-';
 }
 
 /* Each file of the directory is a counter, except the age that cached values may have. */

@@ -280,8 +280,8 @@ static int check_options(struct request *rq, char **operands)
 
 static const struct option_row options[] = {
 	{ "pid", 'p', OPTION_COUNT, AT(pid), .first = 1, .last = INT_MAX },
-	{ "interval", 'i', OPTION_NUMBER, AT(interval_s), .least = 0.001, .most = 1e6 },
-	{ "count", 'n', OPTION_COUNT, AT(count), .first = 1, .last = UINT_MAX },
+	{ "interval", 'i', OPTION_NUMBER, AT(interval_s), .least = 0.001, .most = 1e6, .with = "!openmetrics prometheus" },
+	{ "count", 'n', OPTION_COUNT, AT(count), .first = 1, .last = UINT_MAX, .with = "!openmetrics prometheus" },
 	{ "display", 0, OPTION_PARSE, AT(deltas), .call = parse_deltas },
 	{ "json", 0, OPTION_CALL, AT(form), .call = set_form, .with = "!openmetrics prometheus" },
 	{ "openmetrics", 0, OPTION_CALL, AT(form), .call = set_form, .with = "!prometheus" },
