@@ -391,10 +391,10 @@ static void tenants_have_their_share_and_terms(void **state)
 	view.columns = 120;
 	text = page();
 	assert_non_null(strstr(text, "  SHARE TENANT "));
-	assert_non_null(strstr(text, " TERMS "));
+	assert_non_null(strstr(text, " TERMS\n"));
 	assert_non_null(strstr(text, " 80.0 % kv "));
-	assert_non_null(strstr(text, " weight=2.5 cap=6g "));
-	assert_non_null(strstr(text, " weight=2.5 backgr"));
+	assert_non_null(strstr(text, " weight=2.5 cap=6g\n"));
+	assert_non_null(strstr(text, " weight=2.5 background\n"));
 	free(text);
 }
 
