@@ -23,7 +23,7 @@ const char *provider_name(const struct ibv_context *context, char *name, size_t 
 	const struct ibv_context_ops *ops = &context->ops;
 	const void *const functions[] = { (const void *)ops->post_srq_recv,
 					  (const void *)ops->req_notify_cq,
-					  (const void *)ops->alloc_mw,
+					  (const void *)ops->dealloc_mw,
 					  (const void *)ops->poll_cq };
 	Dl_info where;
 

@@ -127,7 +127,9 @@ static void format_algorithm(char cell[CELL], const struct top_view *v, const st
 		return;
 	}
 	stat_format_terms(terms, sizeof(terms), p);
-	snprintf(cell, CELL, p->terms.weight > 0 ? "weight=%g" : "", p->terms.weight);
+	*cell = '\0';
+	if (p->terms.weight > 0)
+		ccs_append(cell, CELL, "weight=%g", p->terms.weight);
 	if (!*cell || *terms != '-')
 		ccs_append(cell, CELL, "%s%s", *cell ? " " : "", terms);
 }
