@@ -38,7 +38,7 @@ static const char usage[] =
 	"  --quick       one round instead of nine: whether it works\n"
 	"  --count       count instructions under valgrind, where the kernel or the machine does\n"
 	"                not let them be counted; exact, some seconds a run, and by default with\n"
-	"                cc=none, for time passes fast there\n"
+	"                cc=none, since time passes fast there\n"
 	"  --json        {\"rows\": [...]} on standard output\n"
 	"\n"
 	"A row: threads, each with its own queue pairs and completion queue; queue pairs in\n"

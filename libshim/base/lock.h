@@ -46,7 +46,7 @@ static inline void ccs_unlock_quietly(struct ccs_lock *l)
 	atomic_store_explicit(&l->held, 0, memory_order_release);
 }
 
-/* The compiler reads members of *object anew after this. Otherwise it would keep them in registers that
+/* The compiler reads members of *object again after this. Otherwise it would keep them in registers that
  * the data path must save. */
 #define CCS_READ_AGAIN(object) __asm__("" : "+r"(object))
 

@@ -120,7 +120,7 @@ seen() {
 @test "settings of a process in a container are changed from the host" {
 	contain
 	tell 'write 1'
-	polled $ccshim set -p "$app" --timeout 60s max_rate=1g # it is applied when the process polls
+	polled $ccshim set -p "$app" --timeout 3600s max_rate=1g # it is applied when the process polls
 	seen '.qps | any(.rate_bps == 1e9)'
 	polled $ccshim set --all --timeout 60s max_rate=2g > all || true # others may not answer
 	seen '.qps | any(.rate_bps == 2e9)'
@@ -243,7 +243,7 @@ started_is_seen_and_set() {
 	done)
 	tell 'write 10'
 	seen ".pid == $app and .inner_pid == $1 and .program == \"shown\" and .totals.bytes == 122880"
-	polled $ccshim set -p "$app" --timeout 60s max_rate=1g
+	polled $ccshim set -p "$app" --timeout 3600s max_rate=1g
 	seen '.qps | any(.rate_bps == 1e9)'
 }
 

@@ -53,11 +53,11 @@ end() {
 }
 
 asked() {
-	run -0 "$ccshim" set -p "$pid" --timeout 60s "$@"
+	run -0 "$ccshim" set -p "$pid" --timeout 3600s "$@"
 }
 
 refused() {
-	run -1 "$ccshim" set -p "$pid" --timeout 60s "$@"
+	run -1 "$ccshim" set -p "$pid" --timeout 3600s "$@"
 }
 
 # The value in the report of a QP.
@@ -212,7 +212,7 @@ of() {
 	bats_require_minimum_version 1.5.0
 	begin 10.0.0.1
 	tell sleep
-	"$ccshim" set -p "$pid" --timeout 60s max_rate=1g 3>&- 8>&- & killed=$!
+	"$ccshim" set -p "$pid" --timeout 3600s max_rate=1g 3>&- 8>&- & killed=$!
 	until grep -aq max_rate=1g "$XDG_RUNTIME_DIR/ccshim/$pid"; do sleep 0.05; done
 	kill -9 $killed
 	wait $killed || true
