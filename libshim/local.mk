@@ -253,6 +253,7 @@ libccshim_la_SOURCES = \
 	libshim/preload/control/qp_feedback.h \
 	libshim/preload/control/qp_telemetry.c \
 	libshim/preload/control/traffic_class.c \
+	libshim/preload/control/traffic_class.h \
 	libshim/preload/cq/cq.c \
 	libshim/preload/cq/cq.h \
 	libshim/preload/cq/notify.c \
@@ -274,6 +275,7 @@ libccshim_la_SOURCES = \
 	libshim/preload/datapath/impair.c \
 	libshim/preload/datapath/impair.h \
 	libshim/preload/datapath/linger.c \
+	libshim/preload/datapath/linger.h \
 	libshim/preload/datapath/pacer_thread.c \
 	libshim/preload/datapath/pacer_thread.h \
 	libshim/preload/datapath/poll.c \
@@ -320,6 +322,7 @@ libccshim_la_SOURCES = \
 	libshim/preload/settings/qp_config.c \
 	libshim/preload/settings/qp_config.h \
 	libshim/preload/settings/set_request.c \
+	libshim/preload/settings/set_request.h \
 	libshim/preload/verbs/context_ops.c \
 	libshim/preload/verbs/cq_ex.c \
 	libshim/preload/verbs/cq_verbs.c \

@@ -44,13 +44,4 @@ const struct ccs_policy *ccs_policy_get(const struct ccs_options *o);      /* NU
 /* Put n new rules before all others. 0, or -1: no memory, and the rules are unchanged. */
 int ccs_policy_add_rules(const struct ccs_setting *settings, unsigned n);
 
-struct qp;
-struct ibv_qp_attr;
-
-/* Call ibv_modify_qp() with a traffic class that lets switches mark packets. */
-int ccs_traffic_class_modify(struct qp *qp, const struct ccs_policy *policy,
-			     struct ibv_qp_attr *attr, int mask);
-/* Put the application's class into the attributes that it queried. */
-void ccs_traffic_class_restore(struct qp *qp, struct ibv_qp_attr *attr);
-
 #endif

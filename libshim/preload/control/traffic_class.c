@@ -4,11 +4,12 @@
  * (RFC 3168), and chooses their queue by the DSCP. Queries return the class that the application
  * requested.
  */
-#include "preload/control/policy.h"
+#include "preload/control/traffic_class.h"
 
 #include <stddef.h>
 #include <string.h>
 
+#include "preload/control/policy.h"
 #include "preload/object/real.h"
 #include "preload/object/shim.h"
 

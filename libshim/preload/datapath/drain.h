@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CCS_DRAIN_H
 #define CCS_DRAIN_H
-/* Polling of a CQ's shadow CQs, with cq->lock held, and the last WRs of a QP. */
+/* Polling of a CQ's shadow CQs. cq->lock is held. */
 #include "preload/object/qp_record.h"
 
 /*
@@ -22,10 +22,5 @@ void ccs_drain_arm(struct cq *cq, bool solicited_only);
 void ccs_drain_take_event(struct cq *cq, const struct shadow *s);
 /* It has polled, and found a completion or not: whether the last event has ended its request. */
 void ccs_drain_end_poll(struct cq *cq, bool found);
-
-/* The application is about to destroy the QP, or to move it to ERR or RESET. No lock is held. */
-void ccs_linger(struct qp *qp);
-/* The same for all QPs: the process ends. */
-void ccs_linger_at_exit(void);
 
 #endif

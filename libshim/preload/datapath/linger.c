@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Emission of deferred WRs before the application ends a QP or exits. */
-#include "preload/datapath/drain.h"
+#include "preload/datapath/linger.h"
 
 #include <errno.h>
 #include <semaphore.h>
 
 #include "base/clock.h"
 #include "preload/control/policy.h"
+#include "preload/datapath/drain.h"
 #include "preload/datapath/emit.h"
 #include "preload/datapath/pacer_thread.h"
 #include "preload/object/registry.h"

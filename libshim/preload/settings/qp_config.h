@@ -5,7 +5,6 @@
 #include "preload/object/qp_record.h"
 
 struct ccs_policy;
-struct ccs_stats_mailbox;
 
 double ccs_qp_line_rate(const struct qp *qp);
 void ccs_qp_flow_config(const struct qp *qp, double line_rate, struct ccs_flow_config *conf);
@@ -13,9 +12,5 @@ void ccs_qp_flow_config(const struct qp *qp, double line_rate, struct ccs_flow_c
 void ccs_qp_apply_policy(struct qp *qp, const struct ccs_policy *policy, uint64_t now_ns);
 /* The same for a running QP; takes the lock. */
 void ccs_qp_change_policy(struct qp *qp, const struct ccs_policy *policy);
-
-/* Handle the request of `ccshim set` of that generation, an odd number, in the mailbox of this process's
- * statistics file. The caller holds no lock of ours. */
-void ccs_set_request_handle(struct ccs_stats_mailbox *box, uint64_t request);
 
 #endif

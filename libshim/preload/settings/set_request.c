@@ -5,7 +5,7 @@
  * refuses the request. Any process of the user may write to the mailbox at any time, so the text
  * is copied first, and then parsed as untrusted input.
  */
-#include "preload/settings/qp_config.h"
+#include "preload/settings/set_request.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -22,6 +22,7 @@
 #include "preload/datapath/qp.h"
 #include "preload/object/registry.h"
 #include "preload/object/shim.h"
+#include "preload/settings/qp_config.h"
 
 enum { ECN_MASK = 3 };
 

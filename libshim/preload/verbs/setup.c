@@ -22,14 +22,14 @@
 #include "observe/trace.h"
 #include "preload/control/policy.h"
 #include "preload/control/qp_feedback.h"
-#include "preload/datapath/drain.h"
+#include "preload/datapath/linger.h"
 #include "preload/datapath/pacer_thread.h"
 #include "preload/object/clock.h"
 #include "preload/object/last_thread.h"
 #include "preload/object/shim.h"
 #include "preload/report/recorder.h"
 #include "preload/report/report.h"
-#include "preload/settings/qp_config.h"
+#include "preload/settings/set_request.h"
 
 #pragma weak gnu_get_libc_version
 extern void __msan_init(void) __attribute__((weak, visibility("default")));
