@@ -223,6 +223,7 @@ struct ccs_flow {
 
 	struct {
 		float loss_us;           /* an RTT this long includes a retransmission timeout */
+		float last_us;           /* the last RTT */
 		uint64_t lost_ns;        /* time of the last loss */
 		uint64_t updated_ns;     /* time of the algorithm's last sample */
 		struct ccs_base_rtt base;
@@ -448,13 +449,12 @@ void ccs_flow_unaccept(struct ccs_flow *f, uint64_t from);
 uint64_t ccs_flow_wait(struct ccs_flow *f, uint64_t now_ns);
 
 /*
- * The algorithm gets the late end of a completion's time if it is known to within half of the base
- * RTT. Polls at this interval find that, even if each is late by as much.
+ * The time between two polls that find when a completion occurred as exactly as the algorithm needs
+ * it (measured_rtt_us() in rtt.c), even if each is late by as much. Without a queue it is at most
+ * idle_ns. A long queue needs fewer polls: it is seen in the last RTT and in the age of the oldest
+ * segment.
  */
-static inline double ccs_flow_poll_ns(const struct ccs_flow *f)
-{
-	return 250 * f->cc.path.base_rtt_us;
-}
+double ccs_flow_poll_ns(const struct ccs_flow *f, double idle_ns, uint64_t now_ns);
 
 /* A completion, which occurred between earliest_ns and latest_ns. */
 struct ccs_done {

@@ -30,6 +30,7 @@ void ccs_rtt_restart(struct ccs_flow *f, uint64_t now_ns)
 	ccs_base_rtt_init(&f->rtt.base, now_ns);
 	f->learned.base_samples = f->user.base_rtt ? CCS_RTT_BASE_SAMPLES : 0;
 	f->learned.imprecise_samples = 0;
+	f->rtt.last_us = 0;
 	ccs_rtt_outlier_init(&f->rtt.outlier);
 	ccs_rnr_filter_init(&f->rtt.rnr);
 	f->rtt.control = (struct ccs_control_state){ 0 };
@@ -284,6 +285,23 @@ static void record(struct ccs_flow *f, double rtt_us)
 		f->stats.unrecorded++;
 }
 
+/* A queue's delay must be known to an eighth of itself. */
+static double precision_ns(double idle_us, double rtt_us)
+{
+	return 125 * (rtt_us - idle_us);
+}
+
+double ccs_flow_poll_ns(const struct ccs_flow *f, double idle_ns, uint64_t now_ns)
+{
+	const double base_us = f->cc.path.base_rtt_us;
+	const struct ccs_seg *oldest = ccs_flow_seg(f, f->seg_tail);
+	double rtt_us = f->rtt.last_us;
+
+	if (f->seg_tail != f->seg_head && oldest->depart_ns)
+		rtt_us = ccs_max(rtt_us, since_departure_us(oldest, now_ns));
+	return ccs_max(ccs_min(idle_ns, 250 * base_us), precision_ns(base_us, rtt_us) / 2);
+}
+
 /*
  * The completion occurred between the last poll that found the queue empty and this one, and after
  * the departure.
@@ -292,9 +310,10 @@ static void record(struct ccs_flow *f, double rtt_us)
  * The comparison with the sample itself lets an application that polls rarely learn its path,
  * whatever base RTT was assumed. Samples of an application that paused mostly measure its pause.
  *
- * The algorithm gets the late end if it is exact to half of the least RTT. Otherwise congestion
- * cannot be distinguished from an application that polls rarely, and the algorithm gets the early
- * end, or the base RTT if that is longer: a flow is not slowed because its application paused.
+ * The algorithm gets the late end if it is exact to half of the least RTT, or to an eighth of the
+ * delay in queues. Otherwise congestion cannot be distinguished from an application that polls
+ * rarely, and the algorithm gets the early end, or the base RTT if that is longer: a flow is not
+ * slowed because its application paused.
  */
 static double measured_rtt_us(struct ccs_flow *f, const struct ccs_seg *seg,
 			      const struct ccs_done *done)
@@ -304,16 +323,18 @@ static double measured_rtt_us(struct ccs_flow *f, const struct ccs_seg *seg,
 									 : seg->depart_ns;
 	const double span_ns = done->latest_ns > earliest_ns
 		? (double)(int64_t)(done->latest_ns - earliest_ns) : 0;
-	double late_us = since_departure_us(seg, done->latest_ns), rtt_us;
+	double late_us = since_departure_us(seg, done->latest_ns), idle_us, rtt_us;
 	const bool precise = span_ns <= 500 * ccs_max(late_us, base_us);
 
 	if (seg->flags & CCS_WR_RECV)
 		late_us = ccs_rnr_filter_us(&f->rtt.rnr, late_us, limit_us(f, late_us, LATE_SEGMENTS));
-	if (span_ns <= 500 * idle_rtt_us(f, late_us))
+	idle_us = idle_rtt_us(f, late_us);
+	if (span_ns <= ccs_max(500 * idle_us, precision_ns(idle_us, late_us)))
 		rtt_us = late_us;
 	else
 		rtt_us = ccs_min(late_us,
 				 ccs_max(since_departure_us(seg, done->earliest_ns), base_us));
+	f->rtt.last_us = (float)rtt_us;
 	if (precise) {
 		record(f, late_us);
 		learn_base(f, seg, late_us, done->latest_ns);

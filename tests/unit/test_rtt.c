@@ -303,18 +303,56 @@ static void poll_between(struct ccs_flow *f, uint64_t *now, uint64_t earliest_ns
 	*now = done.latest_ns;
 }
 
-/* Sleeps end late: what the shim finds when it looks itself must not count as the early end. */
+/* Sleeps end late: a poll of the shim's must not count as the early end, on an idle path or a full
+ * one. */
 static void the_rtt_of_a_late_poll_ends_at_the_poll(void **state)
 {
 	const struct ccs_flow_config conf = flow_config(4096);
-	uint64_t now = 1000000, look_ns;
+	uint64_t now = 1000000, poll_ns;
 	struct ccs_flow f;
 
 	spy_rate = INFINITY;
 	open_started(&f, &conf);
-	look_ns = (uint64_t)ccs_flow_poll_ns(&f);
-	poll_between(&f, &now, 30000, 30000 + look_ns + 2000);
-	assert_true(fabs(last_rtt() - (32000 + (double)look_ns) / 1e3) < 1e-9);
+	for (uint64_t rtt_ns = 30000; rtt_ns < 100000000; rtt_ns *= 3) {
+		poll_between(&f, &now, rtt_ns, rtt_ns);
+		poll_ns = (uint64_t)ccs_flow_poll_ns(&f, INFINITY, now);
+		assert_in_range(poll_ns, rtt_ns > 500000 ? rtt_ns / 17 : 5000, rtt_ns / 4);
+		poll_between(&f, &now, rtt_ns, rtt_ns + 2 * poll_ns);
+		assert_float_equal(last_rtt(), (double)(rtt_ns + 2 * poll_ns) / 1e3, 1e-3);
+	}
+	ccs_flow_destroy(&f);
+}
+
+/* An application's pause is no queue: the next poll is not later for it. */
+static void a_pause_leaves_the_polls_as_they_were(void **state)
+{
+	const struct ccs_flow_config conf = flow_config(4096);
+	uint64_t now = 1000000;
+	struct ccs_flow f;
+	double poll_ns;
+
+	spy_rate = INFINITY;
+	open_started(&f, &conf);
+	poll_between(&f, &now, 21000, 21000);
+	poll_ns = ccs_flow_poll_ns(&f, INFINITY, now);
+	poll_between(&f, &now, 1000, 100000000);
+	assert_float_equal(ccs_flow_poll_ns(&f, INFINITY, now), poll_ns, 0);
+	ccs_flow_destroy(&f);
+}
+
+/* Before the first sample, the age of the oldest segment shows a queue. */
+static void polls_become_rarer_as_the_oldest_segment_ages(void **state)
+{
+	const struct ccs_flow_config conf = flow_config(4096);
+	uint64_t now = 1000000, n;
+	struct ccs_flow f;
+
+	spy_rate = INFINITY;
+	open_started(&f, &conf);
+	ccs_flow_accept(&f, 4096, CCS_WR_SIGNALED);
+	flow_next(&f, now, &n);
+	assert_float_equal(ccs_flow_poll_ns(&f, 1000, now), 1000, 0);
+	assert_float_equal(ccs_flow_poll_ns(&f, 1000, now + 80000000), 5e6, 1e4);
 	ccs_flow_destroy(&f);
 }
 
@@ -592,6 +630,8 @@ int main(void)
 		cmocka_unit_test(rtts_of_sends_through_a_short_queue_are_not_filtered),
 		cmocka_unit_test(updates_come_per_segment_of_data),
 		cmocka_unit_test(the_rtt_of_a_late_poll_ends_at_the_poll),
+		cmocka_unit_test(a_pause_leaves_the_polls_as_they_were),
+		cmocka_unit_test(polls_become_rarer_as_the_oldest_segment_ages),
 		cmocka_unit_test(base_rtt_is_learned_despite_rare_polling),
 		cmocka_unit_test(without_memory_init_fails_and_rtts_go_unrecorded),
 	};

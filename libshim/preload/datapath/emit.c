@@ -21,8 +21,8 @@
 
 /* WQEs per doorbell: fewer than of a post, because a poll on a small stack also emits. */
 enum { EMIT_BATCH = CCS_BATCH / 2 };
-enum { POLL_MIN_NS = 10000, POLL_MAX_NS = 1000000, POLLS_AT_ONCE = 16, POLL_SEGMENTS = 2,
-       FLUSH_NS = 100000000, UNSIGNALLED_NS = 1000000000 };
+enum { POLL_MIN_NS = 8192, POLL_IDLE_NS = 1000000, POLL_MAX_NS = 10000000, POLLS_AT_ONCE = 16,
+       POLL_SEGMENTS = 2, FLUSH_NS = 100000000, UNSIGNALLED_NS = 1000000000 };
 
 unsigned ccs_emit_build(struct qp *qp, struct ibv_send_wr *wqe, unsigned at, unsigned most,
 			uint64_t *now_ns)
@@ -134,29 +134,31 @@ void ccs_emit_fail(struct qp *qp, int rc)
  * Without timestamps an RTT is too long by up to the time between two polls. On a long path even a
  * quarter of the base RTT is more than the queue that algorithms aim at, which is a few segments.
  */
-static double precision_ns(const struct qp *qp)
+static double idle_poll_ns(const struct qp *qp)
 {
 	const struct ccs_cc *cc = &qp->flow.cc;
 	const bool timestamps = qp->ctx->has_timestamps && ccs_shim()->options.hw_timestamps;
 	const double segments_ns = POLL_SEGMENTS * 8e9 * cc->path.segment / cc->path.line_rate;
 
-	return (cc->ops->needs & CCS_NEEDS_RTT) && !timestamps ? segments_ns : INFINITY;
+	return (cc->ops->needs & CCS_NEEDS_RTT) && !timestamps ? ccs_min(segments_ns, POLL_IDLE_NS)
+							       : POLL_IDLE_NS;
 }
 
 /*
- * If the application does not poll, poll for completions after this long: often enough that RTTs
- * are precise (rtt.c), but less often if many QPs wait, because one poll serves all of a CQ.
+ * When to poll for completions if the application does not: soon enough that RTTs are precise, but
+ * later if many QPs wait, because one poll serves all of a CQ. QPs with like intervals are due at
+ * the same times, multiples of a power of two, so that the thread wakes up once for all of them.
  */
-static uint64_t poll_interval_ns(const struct qp *qp)
+static uint64_t poll_ns(const struct qp *qp, uint64_t now_ns)
 {
 	const unsigned waiting = ccs_pacer_thread_waiting();
-	double ns = ccs_min(ccs_flow_poll_ns(&qp->flow), precision_ns(qp));
+	double ns = ccs_max(ccs_flow_poll_ns(&qp->flow, idle_poll_ns(qp), now_ns), POLL_MIN_NS);
+	uint64_t after_ns;
 
-	if (ns < POLL_MIN_NS)
-		ns = POLL_MIN_NS;
 	if (waiting > POLLS_AT_ONCE)
 		ns *= (double)waiting / POLLS_AT_ONCE;
-	return ns > POLL_MAX_NS ? POLL_MAX_NS : (uint64_t)ns;
+	after_ns = (uint64_t)ccs_min(ns, POLL_MAX_NS);
+	return (now_ns + after_ns) & -(1ull << (63 - __builtin_clzll(after_ns)));
 }
 
 /*
@@ -164,7 +166,7 @@ static uint64_t poll_interval_ns(const struct qp *qp)
  * interval grows with their age, so that a failure is noticed after 1.5 times its time. After
  * UNSIGNALLED_NS the next poll arms the shadow CQ.
  */
-static uint64_t unsignalled_interval_ns(struct qp *qp, uint64_t now_ns)
+static uint64_t unsignalled_poll_ns(struct qp *qp, uint64_t now_ns)
 {
 	const uint32_t end = (uint32_t)qp->flow.seg_head;
 	uint64_t ns;
@@ -175,17 +177,17 @@ static uint64_t unsignalled_interval_ns(struct qp *qp, uint64_t now_ns)
 	}
 	ns = now_ns > qp->unsignalled.since_ns ? now_ns - qp->unsignalled.since_ns : 0;
 	qp->events.unsignalled_long = ns > UNSIGNALLED_NS;
-	qp->events.polls_soon = ns / 2 <= POLL_MAX_NS;
+	qp->events.polls_soon = ns / 2 <= POLL_IDLE_NS;
 	if (qp->events.unsignalled_long)
-		return poll_interval_ns(qp);
-	return qp->events.polls_soon ? POLL_MAX_NS : ns / 2;
+		return poll_ns(qp, now_ns);
+	return now_ns + (qp->events.polls_soon ? POLL_IDLE_NS : ns / 2);
 }
 
 static uint64_t next_poll_ns(struct qp *qp, uint64_t now_ns)
 {
 	const bool alone = qp->events.all_unsignalled && ccs_notify_is_all_unsignalled(qp->cq);
 
-	return now_ns + (alone ? unsignalled_interval_ns(qp, now_ns) : poll_interval_ns(qp));
+	return alone ? unsignalled_poll_ns(qp, now_ns) : poll_ns(qp, now_ns);
 }
 
 /*
@@ -210,7 +212,7 @@ void ccs_emit_await_flush(struct qp *qp, uint64_t *now_ns)
 	const struct ccs_flow *f = &qp->flow;
 	const uint64_t inflight = f->seg_head - f->seg_tail;
 	const bool wait = inflight || !qp->failure.flush_seen;
-	uint64_t due = 0;
+	uint64_t due = 0, poll;
 
 	if (wait && ccs_flow_waiting(f) && f->unsignalled >= inflight && !qp->real->srq &&
 	    !qp->ctx->provider->ignores_in_error)
@@ -222,8 +224,9 @@ void ccs_emit_await_flush(struct qp *qp, uint64_t *now_ns)
 	ccs_broken_add(qp);
 	if (qp->events.enabled)
 		ccs_notify_count(qp);
-	if (ccs_emit_must_poll(qp) && (!due || due > ccs_now(now_ns) + poll_interval_ns(qp)))
-		due = ccs_now(now_ns) + poll_interval_ns(qp);
+	poll = poll_ns(qp, ccs_now(now_ns));
+	if (ccs_emit_must_poll(qp) && (!due || due > poll))
+		due = poll;
 	ccs_pacer_thread_schedule(qp, due, due ? ccs_now(now_ns) : 0);
 }
 
@@ -247,7 +250,7 @@ static void disable_enforcement(struct qp *qp, uint64_t *now_ns)
 /* As ccs_flow_wait(). Where a completion may open the gate, poll for it as well. */
 static uint64_t due_ns(struct qp *qp, uint64_t now_ns)
 {
-	const uint64_t due = ccs_flow_wait(&qp->flow, now_ns), next_poll = now_ns + poll_interval_ns(qp);
+	const uint64_t due = ccs_flow_wait(&qp->flow, now_ns), next_poll = poll_ns(qp, now_ns);
 
 	if (qp->impaired)
 		return ccs_impair_due(qp, now_ns, due, next_poll);
@@ -282,7 +285,7 @@ static void emit_and_schedule(struct qp *qp, uint64_t *now_ns)
 
 	if (ccs_emit_is_full(qp, rc, refused)) {
 		ccs_now(now_ns);
-		if (!ccs_pacer_thread_schedule(qp, *now_ns + poll_interval_ns(qp), *now_ns))
+		if (!ccs_pacer_thread_schedule(qp, poll_ns(qp, *now_ns), *now_ns))
 			disable_enforcement(qp, now_ns);
 		return;
 	}
