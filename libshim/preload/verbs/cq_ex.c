@@ -85,8 +85,21 @@ static int next_real(struct cq_ex *e, struct ibv_poll_cq_attr *attr)
 	return rc;
 }
 
-/* Take the oldest ready completion. Returns 0, ENOENT, or EINVAL: the CQ has failed. */
-static int pop_ready(struct cq *cq)
+/* The oldest ready completion becomes the batch's current one. cq->lock is held. */
+static void show_oldest(struct cq *cq)
+{
+	struct cq_ex *e = cq->ex;
+
+	e->more = cq->ready.more[ccs_cq_pop_one(cq, &e->wc)];
+	if (!e->wc.status && e->wc.opcode < IBV_WC_RECV && cq->ctx->provider->hides_sent_imm)
+		e->wc.wc_flags &= ~(unsigned int)IBV_WC_WITH_IMM;
+	e->ours = true;
+	e->app->wr_id = e->wc.wr_id;
+	e->app->status = e->wc.status;
+}
+
+/* Show the oldest ready completion. Returns 0, ENOENT, or EINVAL: the CQ has failed. */
+static int next_ready(struct cq *cq)
 {
 	struct cq_ex *e = cq->ex;
 	int rc = 0;
@@ -97,28 +110,13 @@ static int pop_ready(struct cq *cq)
 	if (!ccs_cq_ready_count(cq))
 		ccs_drain(cq, false);
 	if (ccs_cq_ready_count(cq))
-		e->more = cq->ready.more[ccs_cq_pop_one(cq, &e->wc)];
+		show_oldest(cq);
 	else
 		rc = cq->failed ? EINVAL : ENOENT;
 	e->spinning = ccs_poll_count_idle(cq, rc);
 	e->empty_ns = rc ? cq->polled_ns : CCS_TIME_UNKNOWN;
 	ccs_unlock(&cq->lock);
 	return rc;
-}
-
-static int next_ready(struct cq *cq)
-{
-	struct cq_ex *e = cq->ex;
-	const int rc = pop_ready(cq);
-
-	if (rc)
-		return rc;
-	if (!e->wc.status && e->wc.opcode < IBV_WC_RECV && cq->ctx->provider->hides_sent_imm)
-		e->wc.wc_flags &= ~(unsigned int)IBV_WC_WITH_IMM;
-	e->ours = true;
-	e->app->wr_id = e->wc.wr_id;
-	e->app->status = e->wc.status;
-	return 0;
 }
 
 /* Fill all fields, requested or not, because ibv_poll_cq() may return this completion. */
@@ -155,30 +153,26 @@ static bool has_ready(struct cq *cq)
 }
 
 /*
- * Poll the shadow CQs again, and queue the batch's current completion after the ready completions.
- * False: the shadow CQs had no completion, or the queue is full.
+ * Poll the shadow CQs again. If they had a completion, show the oldest, and queue the batch's current
+ * one after the others. It gets the entry that the oldest leaves: all may be used.
  */
-static bool queue_current(struct cq *cq)
+static void show_oldest_before_current(struct cq *cq)
 {
 	struct wc_more more;
 	struct ibv_wc wc;
-	bool ready;
 
-	if (ccs_cq_is_plain(cq))
-		return false;
 	ccs_lock(&cq->lock);
 	if (cq->ex->app->status == IBV_WC_WR_FLUSH_ERR) {
 		read_current(cq, &wc, &more);
 		ccs_complete_flushed_receives(cq, &wc, 1);
 	}
 	ccs_drain(cq, true);
-	ready = ccs_cq_ready_count(cq) && ccs_cq_ready_space(cq);
-	if (ready) {
+	if (ccs_cq_ready_count(cq)) {
 		read_current(cq, &wc, &more);
+		show_oldest(cq);
 		ccs_cq_push(cq, &wc, &more, NULL);
 	}
 	ccs_unlock(&cq->lock);
-	return ready;
 }
 
 /* Completions that are in the shadow CQs by now precede this one of the real CQ, as in a poll. */
@@ -189,9 +183,9 @@ static int next_behind_ready(struct cq *cq, struct ibv_poll_cq_attr *attr)
 	if (!attr->comp_mask && has_ready(cq)) /* the provider validates comp_mask */
 		return next_ready(cq);
 	rc = next_real(cq->ex, attr);
-	if (rc || !queue_current(cq))
-		return rc;
-	return next_ready(cq);
+	if (!rc && !ccs_cq_is_plain(cq))
+		show_oldest_before_current(cq);
+	return rc;
 }
 
 static int next_of_source(struct cq *cq, struct ibv_poll_cq_attr *attr)
