@@ -91,6 +91,14 @@ alone() {
 	[ "$(value '[.flows[] | select(.fct_ns == null)] | length')" = 0 ]
 }
 
+# Both flows lose all packets. What all flows send again at once would be lost again.
+@test "timeouts of flows that begin together are not in step" {
+	fabric --topology star:4@10g --flows pairs:0-1,2-3,10k --rto 4ms --for 20ms \
+		--fail 0-4@0 --restore 0-4@3ms --fail 1-4@0 --restore 1-4@3ms
+	value '[.flows[].fct_ns / 1e6]'
+	[ "$(value '[.flows[].fct_ns / 1e6 | floor] | tostring')" = "[4,6]" ]
+}
+
 @test "by default, the timeout is longer where a link is slower than 1 Gb/s" {
 	for rate in 100m=40ms 1g=4ms 25g=4ms; do
 		run=(--topology "star:9@${rate%=*}" --flows incast:8,64k --hosts shim --cc copa)

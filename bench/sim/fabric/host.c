@@ -289,10 +289,11 @@ static void note_sack(struct sim *s, struct flow *f, const struct packet *k)
 	}
 }
 
-static void set_timeout(struct sim *s, struct flow *f)
+/* Devices check the progress of flows at this interval, and not of all flows at the same time. */
+static void set_timeout(struct sim *s, struct flow *f, double phase)
 {
 	if (s->conf->rto_us > 0 && !f->driver->is_tcp)
-		set_event(s, s->now + ps_of(s->conf->rto_us), TIMEOUT, flow_number(s, f));
+		set_event(s, s->now + ps_of((1 + phase) * s->conf->rto_us), TIMEOUT, flow_number(s, f));
 }
 
 void flow_timeout(struct sim *s, uint32_t flow)
@@ -309,7 +310,7 @@ void flow_timeout(struct sim *s, uint32_t flow)
 		go_back(s, f);
 	}
 	f->una_at_timeout = f->snd_una;
-	set_timeout(s, f);
+	set_timeout(s, f, 0);
 }
 
 struct ccs_cc_path flow_path(const struct sim *s, const struct flow *f)
@@ -339,7 +340,7 @@ void flow_start(struct sim *s, struct flow *f)
 	f->sent_at = f->due_at = f->timer_at = f->lost_end = NEVER;
 	f->state = BLOCKED;
 	s->live[f->spec->dst]++;
-	set_timeout(s, f);
+	set_timeout(s, f, (double)f->spec->id / s->conf->flows->n);
 	if (flow_ready(s, f))
 		flow_announce(s, f);
 	f->control = mem_zeroed(1, f->driver->size);
