@@ -334,14 +334,20 @@ int rig_recv(struct rig *r, uint64_t wr_id, uint64_t offset, uint32_t len)
 	return ibv_post_recv(r->b, &wr, &bad);
 }
 
-/* Timing decides no test; this only ends a test that would hang. */
+/*
+ * Timing decides no test; this only ends a test that would hang, after an hour. After seconds it
+ * says that the test waits, for a harness that ends the test sooner.
+ */
 bool rig_keep_waiting(unsigned *spins)
 {
+	enum { TOLD = 100000, MOST = 360 * TOLD };
 	const struct timespec nap = { .tv_nsec = 100000 };
 
 	if (++*spins > 100)
 		nanosleep(&nap, NULL);
-	return *spins < 100000;
+	if (*spins == TOLD)
+		fprintf(stderr, "# still waiting after %u tries\n", *spins);
+	return *spins < MOST;
 }
 
 static char thread_state(const char *tid)

@@ -101,7 +101,7 @@ void rig_poll_stepping(struct ibv_cq *cq, int n, struct ibv_wc *wc);
 /* Poll for a while; the test fails if a completion arrives. */
 void rig_poll_nothing(struct ibv_cq *cq);
 void rig_fill(struct rig *r);
-/* Wait a little; returns false when the test has taken too long and must be hanging. */
+/* Wait a little; returns false after an hour, as the test must be hanging. */
 bool rig_keep_waiting(unsigned *spins);
 
 /* Wait until all other threads of the process sleep, which is seen ten times. */
