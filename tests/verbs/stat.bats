@@ -458,9 +458,9 @@ begin_other() {
 	other=$!
 	exec 5> in2 6< said2
 	local line
-	read -r -t 300 line <&6 && [ "$line" = ready ] || { cat stderr2; return 1; }
+	read -r -t 3600 line <&6 && [ "$line" = ready ] || { cat stderr2; return 1; }
 	echo 'create 50' >&5
-	read -r -t 300 line <&6 && [ "$line" = done ]
+	read -r -t 3600 line <&6 && [ "$line" = done ]
 }
 
 @test "metrics share their queue pairs among users" {
@@ -523,7 +523,7 @@ begin_other() {
 	tell 'write 10'
 	for columns in 40 80 200; do
 		for name in peer=10.250.0.1 job=4711 process=$app; do
-			script -qec "stty cols $columns; $ccshim stat --by ${name%=*}" typescript > /dev/null < /dev/null
+			script -qec "stty cols $columns; $ccshim stat -p $app --by ${name%=*}" typescript > /dev/null < /dev/null
 			grep -a " shown " typescript | grep -qw "${name#*=}" ||
 				{ echo "$columns columns, by ${name%=*}:"; cat typescript; return 1; }
 		done
