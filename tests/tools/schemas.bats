@@ -82,9 +82,9 @@ valid() { /usr/bin/python3 "$top_srcdir/tests/tools/schema.py" "$top_srcdir/docs
 	SLURM_JOB_ID=17 "$shown" < in > said 2> /dev/null &
 	app=$!
 	exec 8> in 7< said
-	read -r -t 300 <&7
+	read -r -t 3600 <&7
 	echo 'write 10' >&8
-	read -r -t 300 <&7
+	read -r -t 3600 <&7
 	$ccshim stat -p "$app" --json > stat.json
 	$ccshim stat -p "$app" -i 0.1 -n 1 --json > deltas.json
 	$ccshim doctor --record "$app" > record.json

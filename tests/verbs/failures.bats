@@ -149,9 +149,9 @@ account() {
 	"$top_builddir/tests/verbs/shown" < in > said 2> /dev/null &
 	app=$!
 	exec 8> in 7< said
-	read -r -t 300 <&7
+	read -r -t 3600 <&7
 	echo 'write 10' >&8
-	read -r -t 300 <&7
+	read -r -t 3600 <&7
 	"$ccshim" doctor --record "$app" > live.json
 	exec 8>&-
 	wait "$app"

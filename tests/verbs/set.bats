@@ -69,7 +69,7 @@ of() {
 	begin 10.0.0.1
 	file=$XDG_RUNTIME_DIR/ccshim/$pid
 	kill -STOP "$pid"
-	"$ccshim" set -p "$pid" --timeout 600s max_rate=1g 2> "$BATS_TEST_TMPDIR/said" 3>&- &
+	"$ccshim" set -p "$pid" --timeout 3600s max_rate=1g 2> "$BATS_TEST_TMPDIR/said" 3>&- &
 	setter=$!
 	until grep "FLOCK.*:$(stat -c %i "$file") " /proc/locks; do kill -0 $setter; sleep 0.05; done
 	truncate -s 0 "$file"
@@ -261,13 +261,13 @@ alone() {
 	run -1 alone set --all max_rate=1g
 	[[ $output == *"no process runs under ccshim"* ]]
 	begin 10.0.0.1
-	run -0 alone set --all --timeout 60s max_rate=2g
+	run -0 alone set --all --timeout 3600s max_rate=2g
 	[[ $output == *"$pid sections: "*" connected queue pairs changed, and future ones" ]]
 	tell sleep
 	run -3 alone set --all --timeout 100ms max_rate=1g
 	[[ $output == *"$pid sections: pending: it has not answered within 100ms, since it reads requests when it polls"*"Repeat the command to see its answer" ]]
 	tell write
-	run -0 alone set --all --timeout 60s --show
+	run -0 alone set --all --timeout 3600s --show
 	[[ $output == *"$pid sections: max_rate = 1g"* ]]
 	end
 	[ "$(of "${qpn[0]}" .rate_bps)" = 1000000000 ]

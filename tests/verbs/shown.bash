@@ -12,7 +12,7 @@ begin() {
 
 answer() {
 	local line
-	read -r -t 300 line <&7 && [ "$line" = "$1" ] || { echo "$line"; cat stderr; return 1; }
+	read -r -t 3600 line <&7 && [ "$line" = "$1" ] || { echo "$line"; cat stderr; return 1; }
 }
 
 tell() {

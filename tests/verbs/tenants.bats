@@ -56,7 +56,7 @@ find_file() {
 	[ -n "$file" ]
 }
 
-answer() { read -r -t 300 <&7; }
+answer() { read -r -t 3600 <&7; }
 
 # belongs TENANT WEIGHT: the agent has the process's tenant, and info shows it.
 belongs() {
@@ -240,7 +240,7 @@ until_so() {
 	start=${EPOCHREALTIME/[^0-9]/}
 	echo 'write 100' >&6 # 9.8 Mbit
 	echo 'write 100' >&8
-	read -r -t 300 <&5
+	read -r -t 3600 <&5
 	answer
 	us=$((${EPOCHREALTIME/[^0-9]/} - start))
 	echo "$us us for 19.6 Mbit"
