@@ -105,6 +105,13 @@ static void unknown(const struct ccs_failure_facts *f, struct ccs_verdict *v)
 		ADD(v, "; the application ended the peer's queue pair while requests were already retried");
 }
 
+/* An RTT that shows a queue. */
+static bool is_long(const struct ccs_failure_facts *f, double ratio)
+{
+	return f->rtt_moments > 1 && f->base_rtt_us > 0 && f->rtt_us >= f->base_rtt_us + QUEUE_US &&
+	       f->rtt_us >= ratio * f->base_rtt_us;
+}
+
 /*
  * A queue alone does not explain why one queue pair gets no answer and others do: its requests were dropped
  * each time, so some of theirs were dropped as well, just before, or earlier if the same queue is as long.
@@ -114,8 +121,16 @@ static bool had_queue(const struct ccs_failure_facts *f)
 	const bool drops = f->losses + f->peer_losses > 0, others = f->peer_healthy + f->others_healthy > 0;
 	const bool dropped = drops || (f->peer_healthy > 0 && f->past_losses > 0);
 
-	return f->rtt_moments > 1 && f->base_rtt_us > 0 && f->rtt_us >= f->base_rtt_us + QUEUE_US &&
-	       f->rtt_us >= (drops ? DROPS_RATIO : QUEUE_RATIO) * f->base_rtt_us && (dropped || !others);
+	return is_long(f, drops ? DROPS_RATIO : QUEUE_RATIO) && (dropped || !others);
+}
+
+/*
+ * A full queue may drop the packets of the same queue pairs each time and none of others, so behind a queue
+ * the lack of earlier losses does not show that the path broke.
+ */
+static bool may_have_queue(const struct ccs_failure_facts *f)
+{
+	return f->peer_healthy > 0 && (f->peer_losses > 0 || is_long(f, QUEUE_RATIO));
 }
 
 static void congestion(const struct ccs_failure_facts *f, struct ccs_verdict *v)
@@ -196,7 +211,7 @@ static void of_retries(const struct ccs_failure_facts *f, struct ccs_verdict *v)
 		no_answer(f, v);
 	} else if (had_queue(f)) {
 		congestion(f, v);
-	} else if (f->losses >= LOSSY || (f->peer_healthy > 0 && f->peer_losses > 0)) {
+	} else if (f->losses >= LOSSY || may_have_queue(f)) {
 		unknown(f, v);
 	} else {
 		by_siblings(f, v);

@@ -64,6 +64,7 @@ source_port() {
 readonly qps=$((3 + seed % 4)) mark=$((60 + 13 * seed)) hit=$((seed % 3))
 readonly on=("qps=$qps" messages=1000000 "mark=$mark")
 
+# Of different sizes: else they arrive in step, and the full queue drops packets of the same QPs each time.
 congestion() {
   local i
   serve 1 a
@@ -73,7 +74,7 @@ congestion() {
   done
   client "${on[@]}" qps=3 timeout=14 retry=2 a
   for i in 3 4 5 6; do
-    "$failing" send "rxe_$i" qps=2 messages=1000000 size=8192 window=2 mtu=5 retry=7 timeout=14 \
+    "$failing" send "rxe_$i" qps=2 messages=1000000 size=$((5000 + 613 * i)) window=2 mtu=5 retry=7 timeout=14 \
       "noise$i" >/dev/null 2>&1 &
   done
 }

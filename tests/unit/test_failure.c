@@ -51,10 +51,11 @@ static const struct {
 	{ FACTS(ANSWERED, QUIET, .peer_healthy = 2, .past_losses = 10), CCS_FAILURE_PATH, "only this path of 3" },
 	{ FACTS(ANSWERED, .rtt_us = 3000, .rtt_moments = 2, .base_rtt_us = 1000, .peer_healthy = 2, .past_losses = 9), CCS_FAILURE_PATH,
 	  "only this path of 3" },
-	/* a path that breaks while it has a queue: no packet was dropped */
-	{ FACTS(ANSWERED, QUEUE, .peer_healthy = 2), CCS_FAILURE_PATH, "only this path of 3" },
+	/* behind a queue, without an earlier loss: a full queue dropped the same queue pairs' packets, or the path broke */
+	{ FACTS(ANSWERED, QUEUE, .peer_healthy = 1, .peer_unanswered = 1), CCS_FAILURE_UNKNOWN, "RTT 14 ms before, 20 us" },
+	{ FACTS(ANSWERED, QUEUE, .peer_healthy = 2), CCS_FAILURE_UNKNOWN, "not known" },
 	{ FACTS(ANSWERED, QUEUE, .peer_unanswered = 4, .others_healthy = 2), CCS_FAILURE_PEER, "other peers are fine" },
-	{ FACTS(ANSWERED, QUEUE, .peer_healthy = 2, .cnps = 3), CCS_FAILURE_PATH, "only this path of 3" },
+	{ FACTS(ANSWERED, QUEUE, .peer_healthy = 2, .cnps = 3), CCS_FAILURE_UNKNOWN, "3 CNPs" },
 	/* a path that lost packets for a second, without an RTT that shows a queue */
 	{ FACTS(ANSWERED, QUIET, .peer_healthy = 1, .losses = 16), CCS_FAILURE_UNKNOWN, "16 retransmission timeouts" },
 	{ FACTS(ANSWERED, .peer_healthy = 1, .losses = 3), CCS_FAILURE_UNKNOWN, "3 retransmission timeouts" },
