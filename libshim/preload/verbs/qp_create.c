@@ -28,7 +28,7 @@ struct request {
 };
 
 enum {
-	FIRST_ENTRIES = 32,              /* entries of a shadow CQ that a new QP reserves */
+	FIRST_LEAST = 8, FIRST_MOST = 32, /* entries of a shadow CQ that a new QP reserves */
 	OURS = 1,                        /* one more, for the marker of a QP that has failed */
 };
 
@@ -229,14 +229,16 @@ static struct ibv_qp *create_on_shadow(const struct request *rq, struct cq *cq, 
 }
 
 /*
- * A QP reserves a few entries of its shadow CQ, and more when it needs them. A QP in mode observe
- * must never wait for an entry, so it reserves its depth at once.
+ * A QP reserves as many entries of its shadow CQ as it may have whole WRs, or FIRST_MOST, and more
+ * when it needs them. A QP in mode observe must never wait for an entry, so it reserves its depth
+ * at once.
  */
-static uint32_t first_entries(uint32_t most)
+static uint32_t first_entries(uint32_t wanted, uint32_t most)
 {
 	const bool waits = ccs_policy_default()->options.mode == CCS_MODE_ENFORCE;
+	const uint32_t first = wanted < FIRST_LEAST ? FIRST_LEAST : wanted > FIRST_MOST ? FIRST_MOST : wanted;
 
-	return (waits && most > FIRST_ENTRIES ? FIRST_ENTRIES : most) + OURS;
+	return (waits && most > first ? first : most) + OURS;
 }
 
 static struct ibv_qp *create_controlled(const struct request *rq)
@@ -251,7 +253,7 @@ static struct ibv_qp *create_controlled(const struct request *rq)
 	if (!is_controllable(rq, &cq, &reason))
 		return create_uncontrolled(rq, reason);
 	most = ccs_qp_granted_max(cq->ctx, ccs_qp_device_depth(cq->ctx, wanted));
-	entries = first_entries(most);
+	entries = first_entries(wanted, most);
 	/* A depth that the device will refuse must not make us create a huge CQ. */
 	s = ccs_cq_attach(cq, entries, wanted > cq->ctx->max_qp_wr ? entries : most + OURS);
 	if (!s)
