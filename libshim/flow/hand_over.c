@@ -42,20 +42,6 @@ static bool measures_path(const struct ccs_flow *f)
 		(f->cc.out.small_next && f->gated_since_ns)) && !f->user.base_rtt;
 }
 
-/*
- * Entries of the device's queue for segments. A WR that cannot wait may be posted while the queue
- * is full: splitting leaves an entry for each WR that would be waiting then. If the device's queue
- * is no deeper than the application's, that is impossible with splitting, and no entries are kept.
- */
-static int64_t spare_entries(const struct ccs_flow *f)
-{
-	const uint32_t depth = ccs_flow_depth(f);
-	const uint64_t used = f->seg_head - f->seg_tail, handed_over = f->wr_next - f->wr_tail;
-
-	return (int64_t)(f->queue.seg_max - used) -
-	       (f->queue.seg_max > depth ? (int64_t)(depth - handed_over) : 0);
-}
-
 /* Bytes that should be in flight. Long segments take a quarter of the RTT more. */
 static double wanted_bytes(const struct ccs_flow *f)
 {
@@ -73,7 +59,7 @@ static __attribute__((noinline)) uint64_t
 segment_len(const struct ccs_flow *f, uint32_t flags, uint64_t rest)
 {
 	const uint64_t segment = f->segments.split_len;
-	int64_t left = spare_entries(f);
+	int64_t left = (int64_t)(f->queue.seg_max - (f->seg_head - f->seg_tail));
 	double space;
 	uint64_t len;
 
@@ -154,8 +140,7 @@ static bool may_read(const struct ccs_flow *f)
 static inline bool has_entry(const struct ccs_flow *f, const struct head *h)
 {
 	return f->seg_head - f->seg_tail < f->queue.seg_limit &&
-	       (!(h->wr->flags & CCS_WR_READ) || may_read(f)) &&
-	       (!h->split || spare_entries(f) > 0);
+	       (!(h->wr->flags & CCS_WR_READ) || may_read(f));
 }
 
 static uint64_t least(uint64_t a, uint64_t b)

@@ -543,8 +543,8 @@ static void op_window(struct end *e, const struct step *s)
 
 	quiesce(e);
 	quiesce(e->peer);
-	/* without a deeper queue the shim must refuse WRs that cannot wait */
-	if (w.hung || e->depth < 12 || e->tight)
+	/* without a deeper queue the shim must refuse WRs that cannot wait, except ibv_bind_mw() */
+	if (w.hung || e->depth < 12 || (e->tight && !(s->how & 1)))
 		return;
 	mw = ibv_alloc_mw(w.pd, s->how & 1 ? IBV_MW_TYPE_1 : IBV_MW_TYPE_2);
 	if (!mw)

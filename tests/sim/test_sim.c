@@ -212,7 +212,7 @@ static void few_entries_or_reads_fill_a_long_path(void **state)
 	assert_true(r.util > 0.95);
 }
 
-/* A device's queue has 31 entries for segments, if the application's has fewer. */
+/* A device's queue has 15 entries for segments, if the application's has fewer. */
 static void few_entries_limit_messages_and_not_segments(void **state)
 {
 	struct sim_conf c = { .cc = "fixed:rate=10g", .driver = SIM_SHIM, .flows = 1, .rate = 10e9,

@@ -163,7 +163,7 @@ static void shadows_have_entries_for_wqes_in_flight_only(void **state)
 /* QPs whose depths fit the CQ share its shadow CQ. */
 static void many_shallow_qps_use_one_shadow_cq(void **state)
 {
-	enum { MANY = 120 };
+	enum { MANY = 150 };
 	struct ibv_qp *qp[MANY];
 	struct rig r;
 
@@ -176,7 +176,7 @@ static void many_shallow_qps_use_one_shadow_cq(void **state)
 	rig_close(&r);
 }
 
-/* A queue of 31 entries has enough for segments. Others may have a ring of 64 at most. */
+/* A queue of 15 entries has enough for segments. Others may have a ring of 32 at most. */
 static void only_a_shallow_queue_is_larger_than_the_application_requests(void **state)
 {
 	struct rig r;
@@ -191,7 +191,7 @@ static void only_a_shallow_queue_is_larger_than_the_application_requests(void **
 
 		assert_non_null(qp);
 		assert_true(attr.cap.max_send_wr >= depth);
-		assert_true(depth < 31 ? fake_depth(qp) < 64
+		assert_true(depth < 15 ? fake_depth(qp) < 32
 				       : fake_depth(qp) <= attr.cap.max_send_wr);
 		assert_int_equal(ibv_destroy_qp(qp), 0);
 	}

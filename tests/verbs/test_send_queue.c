@@ -580,6 +580,34 @@ static void wrs_are_checked_as_by_the_device_while_segments_fill_its_queue(void 
 	rig_close(&r);
 }
 
+/* ibv_bind_mw() has to find an entry at once, whatever is queued before it. */
+static void a_window_is_bound_behind_long_messages(void **state)
+{
+	static const uint32_t depths[] = { 8, 16, 60 };
+
+	for (unsigned d = 0; d < 3; d++) {
+		struct ibv_mw_bind bind = { .wr_id = 77, .send_flags = IBV_SEND_SIGNALED };
+		struct ibv_wc wc[2];
+		struct ibv_mw *mw;
+		struct rig r;
+
+		rig_open(&r, (struct rig_conf){ .max_send_wr = depths[d] });
+		mw = ibv_alloc_mw(r.pd, IBV_MW_TYPE_1);
+		assert_non_null(mw);
+		fake_hold(true);
+		for (unsigned i = 1; i < rig_cap.max_send_wr; i++)
+			assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, RIG_BUF,
+						  i == 1 ? IBV_SEND_SIGNALED : 0), 0);
+		assert_int_equal(ibv_bind_mw(r.a, mw, &bind), 0);
+		rig_poll_stepping(r.scq, 2, wc);
+		assert_int_equal(wc[0].wr_id, 1);
+		assert_int_equal(wc[1].wr_id, 77);
+		fake_hold(false);
+		ibv_dealloc_mw(mw);
+		rig_close(&r);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct rig_mode modes[] = {
@@ -613,6 +641,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(keys_are_invalidated_while_segments_fill_the_devices_queue),
 		cmocka_unit_test(wrs_are_checked_as_by_the_device_while_segments_fill_its_queue),
 		cmocka_unit_test(a_misaligned_atomic_is_refused_as_by_the_device),
+		cmocka_unit_test(a_window_is_bound_behind_long_messages),
 	};
 
 	return rig_run_in(argc, argv, "send queue", modes, sizeof(modes) / sizeof(*modes), tests,

@@ -11,7 +11,7 @@
 enum {
 	READS = 16,              /* default of rdma_cm and ccbench */
 	QUEUE = 2048,
-	LEAST_ENTRIES = 31,      /* a device's queue has more (preload/datapath/qp.c) */
+	LEAST_ENTRIES = 15,      /* a device's queue has more (preload/datapath/qp.c) */
 	WRITE_SEGMENTS = 64,
 	MESSAGE = 1 << 20,       /* of an application without control */
 };

@@ -48,12 +48,12 @@ static void set_source(struct qp *qp, uint64_t number, const struct ibv_send_wr 
 /*
  * Whether a WRITE or READ may be handed over in segments. A WR that the device would refuse must
  * get there unsplit. The rest of a WR whose first segments are posted cannot be refused, and it
- * cannot wait without memory for a copy.
+ * cannot wait without memory for a copy. An ibv_bind_mw() that follows needs an entry at once.
  */
 static bool may_split(struct qp *qp, const struct ibv_send_wr *wr, uint64_t len)
 {
-	return qp->flow.user.enforce && qp->flow.user.split && len <= qp->ctx->max_message &&
-	       ccs_mr_covers(qp->ctx, wr) &&
+	return qp->flow.user.enforce && qp->flow.user.split && !atomic_load(&qp->ctx->binds) &&
+	       len <= qp->ctx->max_message && ccs_mr_covers(qp->ctx, wr) &&
 	       (len <= qp->flow.segments.len || qp->copy || !ccs_qp_alloc_copies(qp));
 }
 

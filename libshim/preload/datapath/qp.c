@@ -14,10 +14,10 @@
 
 /*
  * Entries of the device's queue that a shallow one has at least, for segments: as many as fit in a
- * ring of 32 entries, where a device (rxe) may keep one free. Deeper queues have entries enough, and
- * more would double their memory. With fewer, ibv_bind_mw(), which cannot wait, finds no entry more often.
+ * ring of 16 entries, where a device (rxe) may keep one free. Deeper queues have entries enough, as
+ * segments become longer where entries are few, and more would double their memory.
  */
-enum { DEPTH_LEAST = 31 };
+enum { DEPTH_LEAST = 15 };
 
 /* Size of the block that wr.h describes. */
 static size_t copies_size(const struct qp *qp)

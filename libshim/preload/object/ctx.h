@@ -25,6 +25,7 @@ struct ctx {
 	uint32_t max_message;            /* bytes; the device refuses longer messages */
 	bool iwarp;
 	bool atomics;                    /* the device has them */
+	atomic_bool binds;               /* has had a memory window of type 1 */
 	char device[IBV_SYSFS_NAME_MAX];
 	uint32_t number;                 /* unique in the process */
 	atomic_int refs;                 /* its owner and each tracked CQ */

@@ -69,6 +69,15 @@ static int hook_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw, struct ibv_mw_bi
 		  : ccs_context_find(ibqp->context)->real.bind_mw(ibqp, mw, bind);
 }
 
+static struct ibv_mw *hook_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
+{
+	struct ctx *ctx = ccs_context_find(pd->context);
+
+	if (type == IBV_MW_TYPE_1)
+		atomic_store(&ctx->binds, true);
+	return ctx->real.alloc_mw(pd, type);
+}
+
 static struct ibv_qp *hook_create_qp_ex(struct ibv_context *context,
 					struct ibv_qp_init_attr_ex *attr)
 {
@@ -137,6 +146,8 @@ static void swap_tables(struct ctx *ctx)
 	context->ops.poll_cq = hook_poll_cq;
 	context->ops.req_notify_cq = hook_req_notify_cq;
 	context->ops.bind_mw = hook_bind_mw;
+	if (context->ops.alloc_mw)
+		context->ops.alloc_mw = hook_alloc_mw;
 	if (!vctx)
 		return;
 	if (verbs_get_ctx_op(context, create_qp_ex)) {
