@@ -9,6 +9,8 @@
 #define QUEUE_RATIO 8
 #define DROPS_RATIO 3
 #define QUEUE_US 200
+/* A queue pair's own data makes it shorter than this. */
+#define OTHERS_RATIO 32
 /* A path with this number of losses in the second before is lossy: a queue is full, or a link is bad. */
 #define LOSSY 3
 
@@ -126,11 +128,11 @@ static bool had_queue(const struct ccs_failure_facts *f)
 
 /*
  * A full queue may drop the packets of the same queue pairs each time and none of others, so behind a queue
- * the lack of earlier losses does not show that the path broke.
+ * of others' data the lack of earlier losses does not show that the path broke.
  */
 static bool may_have_queue(const struct ccs_failure_facts *f)
 {
-	return f->peer_healthy > 0 && (f->peer_losses > 0 || is_long(f, QUEUE_RATIO));
+	return f->peer_healthy > 0 && (f->peer_losses > 0 || is_long(f, OTHERS_RATIO));
 }
 
 static void congestion(const struct ccs_failure_facts *f, struct ccs_verdict *v)

@@ -54,6 +54,9 @@ static const struct {
 	/* behind a queue, without an earlier loss: a full queue dropped the same queue pairs' packets, or the path broke */
 	{ FACTS(ANSWERED, QUEUE, .peer_healthy = 1, .peer_unanswered = 1), CCS_FAILURE_UNKNOWN, "RTT 14 ms before, 20 us" },
 	{ FACTS(ANSWERED, QUEUE, .peer_healthy = 2), CCS_FAILURE_UNKNOWN, "not known" },
+	/* behind the queue of its own data */
+	{ FACTS(ANSWERED, .rtt_us = 2400, .rtt_moments = 2, .base_rtt_us = 288, .peer_healthy = 2), CCS_FAILURE_PATH,
+	  "only this path of 3" },
 	{ FACTS(ANSWERED, QUEUE, .peer_unanswered = 4, .others_healthy = 2), CCS_FAILURE_PEER, "other peers are fine" },
 	{ FACTS(ANSWERED, QUEUE, .peer_healthy = 2, .cnps = 3), CCS_FAILURE_UNKNOWN, "3 CNPs" },
 	/* a path that lost packets for a second, without an RTT that shows a queue */
