@@ -91,7 +91,6 @@ FAKE_API void fake_round_up(struct ibv_qp_cap *cap, enum ibv_qp_type type, const
 struct fake_counts {
 	unsigned contexts, cqs, qps;
 	unsigned overruns;               /* of CQs */
-	unsigned port_queries;
 	unsigned stamped_cqs;            /* of these CQs: with timestamps */
 	unsigned misread;                /* reads of values that a completion does not have */
 	unsigned foreign_posts;              /* posts by a second thread where only one may post */

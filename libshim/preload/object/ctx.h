@@ -27,17 +27,12 @@ struct ctx {
 	bool atomics;                    /* the device has them */
 	atomic_bool binds;               /* has had a memory window of type 1 */
 	char device[IBV_SYSFS_NAME_MAX];
-	struct {
-		double rate;             /* bit/s */
-		uint64_t until_ns;       /* it need not be queried before this */
-		uint8_t port;
-	} line;                          /* the last port's; of context.c */
 	uint32_t number;                 /* unique in the process */
 	atomic_int refs;                 /* its owner and each tracked CQ */
 };
 
 void ccs_context_put(struct ctx *ctx);
 /* The line rate of a port: as configured, or if that is 0 as the port reports it. */
-double ccs_context_line_rate(struct ctx *ctx, uint8_t port, double configured);
+double ccs_context_line_rate(const struct ctx *ctx, uint8_t port, double configured);
 
 #endif
