@@ -27,6 +27,7 @@ enum { GROUPS = 16, ENDED = 256, BASE_SAMPLES = 8 };
 
 struct group {
 	uint64_t last_ns;
+	const struct ctx *ctx;           /* of its first queue pair */
 	struct ccs_failure f;
 };
 
@@ -135,6 +136,24 @@ static void add_event(const struct qp *qp, struct ccs_failure_facts *facts, uint
 		facts->event = recorder.event.event_type + 1;
 }
 
+/*
+ * A port or device that goes down may flush queue pairs just before that can be seen. So the first of these is
+ * judged again when others fail.
+ */
+static void explain_flushes(const struct qp *qp, uint64_t now_ns)
+{
+	for (unsigned i = 0; i < GROUPS && i < recorder.groups; i++) {
+		struct group *g = &recorder.group[i];
+
+		if (g->ctx != qp->ctx || g->f.verdict.cause != CCS_FAILURE_UNKNOWN ||
+		    g->f.facts.status != IBV_WC_WR_FLUSH_ERR || g->last_ns + TOGETHER_NS < now_ns)
+			continue;
+		g->f.facts.port_down = has_file() && is_port_down(qp);
+		add_event(qp, &g->f.facts, now_ns);
+		ccs_failure_judge(&g->f.facts, &g->f.verdict);
+	}
+}
+
 /* Not inlined, so that its frame is not on the stack of the verdict. */
 static __attribute__((noinline)) void collect(struct qp *qp, struct ccs_failure *f, uint64_t now_ns)
 {
@@ -202,14 +221,17 @@ static void record(struct qp *qp, const struct ibv_wc *wc, unsigned event, uint6
 	if (g) {
 		g->last_ns = now_ns;
 		g->f.more++;
-		if ((g->f.more & (g->f.more - 1)) == 0)
-			write_file(); /* at exit again */
+		if (g->f.more & (g->f.more - 1))
+			return; /* written at exit */
+		explain_flushes(qp, now_ns);
+		write_file();
 		return;
 	}
 	g = &recorder.group[recorder.groups++ % GROUPS];
 	f = &g->f;
 	memset(g, 0, sizeof(*g));
 	g->last_ns = now_ns;
+	g->ctx = qp->ctx;
 	set_ends(qp, &f->ends);
 	f->facts.event = event;
 	if (wc) {
@@ -219,6 +241,7 @@ static void record(struct qp *qp, const struct ibv_wc *wc, unsigned event, uint6
 	}
 	collect(qp, f, now_ns);
 	ccs_failure_judge(&f->facts, &f->verdict);
+	explain_flushes(qp, now_ns);
 	log_failure(qp, f);
 	write_file();
 }
