@@ -303,8 +303,7 @@ static void poll_between(struct ccs_flow *f, uint64_t *now, uint64_t earliest_ns
 	*now = done.latest_ns;
 }
 
-/* Sleeps end late: a poll of the shim's must not count as the early end, on an idle path or a full
- * one. */
+/* Sleeps end late: a poll by the shim must not count as the early end, on an idle or a full path. */
 static void the_rtt_of_a_late_poll_ends_at_the_poll(void **state)
 {
 	const struct ccs_flow_config conf = flow_config(4096);

@@ -335,17 +335,17 @@ int rig_recv(struct rig *r, uint64_t wr_id, uint64_t offset, uint32_t len)
 }
 
 /*
- * Timing decides no test; this only ends a test that would hang, after an hour. After seconds it
- * says that the test waits, for a harness that ends the test sooner.
+ * Timing decides no test: this only ends a test that would hang, after an hour. A harness may end it
+ * sooner, so after some seconds it prints that the test waits.
  */
 bool rig_keep_waiting(unsigned *spins)
 {
-	enum { TOLD = 100000, MOST = 360 * TOLD };
+	enum { NOTICE = 100000, MOST = 360 * NOTICE };
 	const struct timespec nap = { .tv_nsec = 100000 };
 
 	if (++*spins > 100)
 		nanosleep(&nap, NULL);
-	if (*spins == TOLD)
+	if (*spins == NOTICE)
 		fprintf(stderr, "# still waiting after %u tries\n", *spins);
 	return *spins < MOST;
 }
