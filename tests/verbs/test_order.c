@@ -125,8 +125,12 @@ static void a_response_follows_its_send_in_polls(void **state)
 
 static void a_response_follows_its_send_in_an_extended_cq(void **state)
 {
-	for (int i = 0; i < 4; i++) {
-		extended.wc_flags = i & 2 ? IBV_WC_STANDARD_FLAGS : 0;
+	static const uint64_t fields[] = {
+		0, IBV_WC_STANDARD_FLAGS, IBV_WC_EX_WITH_COMPLETION_TIMESTAMP,
+	};
+
+	for (int i = 0; i < (getenv("FAKERDMA_CLOCK") ? 6 : 4); i++) {
+		extended.wc_flags = fields[i / 2];
 		answers_follow(&extended, i & 1);
 	}
 }
@@ -262,6 +266,11 @@ static void idle_polls_leave_the_devices_send_cq_alone(void **state)
 
 int main(int argc, char **argv)
 {
+	const struct rig_mode modes[] = {
+		rig_modes[0], rig_modes[1], rig_modes[2], rig_modes[3],
+		{ "clock", { "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_MAX_INFLIGHT=4k",
+			     "CCSHIM_BASE_RTT=20us", "FAKERDMA_CLOCK=156250" } },
+	};
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_response_follows_its_send_in_polls),
 		cmocka_unit_test(a_response_follows_its_send_in_an_extended_cq),
@@ -271,5 +280,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(idle_polls_leave_the_devices_send_cq_alone),
 	};
 
-	return rig_run_modes(argc, argv, "order", tests, sizeof(tests) / sizeof(*tests));
+	return rig_run_in(argc, argv, "order", modes, sizeof(modes) / sizeof(*modes), tests,
+			  sizeof(tests) / sizeof(*tests));
 }

@@ -39,18 +39,19 @@ static int poll_app(struct cq *cq, int n, struct ibv_wc *wc)
  */
 static int queue_behind_pending(struct cq *cq, int got, int n, struct ibv_wc *wc)
 {
-	const bool extended = cq->wc_flags & ~(uint64_t)IBV_WC_STANDARD_FLAGS;
 	const struct wc_more none = { 0 };
 
 	ccs_complete_flushed_receives(cq, wc, got);
 	ccs_drain(cq, true);
-	/* A poll batch may read the rest later, and needs the fields that struct ibv_wc does not have. */
-	if (!ccs_cq_ready_count(cq) || ccs_cq_ready_space(cq) < (uint32_t)got ||
-	    (extended && ccs_cq_ready_count(cq) + (uint32_t)got > (uint32_t)n))
+	if (!ccs_cq_ready_count(cq))
 		return got;
-	for (int i = 0; i < got; i++)
-		ccs_cq_push(cq, &wc[i], &none, NULL);
-	return ccs_cq_pop_ready(cq, n, wc);
+	for (int i = 0; i < got; i++) { /* each gets the entry that the oldest leaves */
+		const struct ibv_wc received = wc[i];
+
+		ccs_cq_pop_one(cq, &wc[i]);
+		ccs_cq_push(cq, &received, &none, NULL);
+	}
+	return got + ccs_cq_pop_ready(cq, n - got, wc + got);
 }
 
 /* The shadow CQs' completions are in the array, `first` of n. */
@@ -366,6 +367,8 @@ static int poll_any(struct cq *cq, int n, struct ibv_wc *wc)
 {
 	if (n <= 0 || ccs_cq_is_plain(cq))
 		return cq->ctx->real.poll_cq(cq->app, n, wc);
+	if (cq->poll_batch)
+		return cq->poll_batch(cq, n, wc);
 	if (cq->ex)
 		ccs_cq_ex_lock(cq);
 	ccs_lock(&cq->lock);

@@ -109,6 +109,7 @@ struct cq {
 	struct ibv_cq *app;
 	struct cq_ex *ex;                /* NULL: a plain CQ */
 	uint64_t wc_flags;               /* as requested at its creation */
+	int (*poll_batch)(struct cq *, int, struct ibv_wc *); /* NULL: only standard fields */
 	bool unsupported;                /* created with features that the shim does not know */
 	bool one_thread;                 /* the application promised to poll in one thread only */
 	_Atomic(enum ccs_cq_polls) kind; /* way in which it is polled */

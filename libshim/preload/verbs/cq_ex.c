@@ -60,6 +60,7 @@ struct cq_ex {
 	bool spinning;                   /* the application was polling in a loop */
 	bool exhausted;                  /* the last poll found both sources empty */
 	uint64_t empty_ns;               /* time of that poll, or unknown */
+	bool is_poll;                    /* ibv_poll_cq() began it */
 	bool ours;                       /* the current completion is wc and more below */
 	struct ibv_wc wc;
 	struct wc_more more;
@@ -91,7 +92,8 @@ static void show_oldest(struct cq *cq)
 	struct cq_ex *e = cq->ex;
 
 	e->more = cq->ready.more[ccs_cq_pop_one(cq, &e->wc)];
-	if (!e->wc.status && e->wc.opcode < IBV_WC_RECV && cq->ctx->provider->hides_sent_imm)
+	if (!e->wc.status && e->wc.opcode < IBV_WC_RECV && cq->ctx->provider->hides_sent_imm &&
+	    !e->is_poll)
 		e->wc.wc_flags &= ~(unsigned int)IBV_WC_WITH_IMM;
 	e->ours = true;
 	e->app->wr_id = e->wc.wr_id;
@@ -239,22 +241,26 @@ static void unlock_and_run_due(struct cq *cq, bool found)
 	ccs_pacer_thread_after_poll(cq, now_ns, spinning);
 }
 
-static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
+static int begin_batch(struct cq *cq, struct ibv_poll_cq_attr *attr, bool is_poll)
 {
-	struct cq *cq = cq_of(ex);
-	struct cq_ex *e = cq->ex;
 	int rc;
 
-	if (ccs_forked())
-		return e->real.start_poll(ex, attr);
 	ccs_cq_ex_lock(cq);
-	switch_source(e);
+	cq->ex->is_poll = is_poll;
+	switch_source(cq->ex);
 	if (attr->comp_mask)
-		e->ready_first = false;
+		cq->ex->ready_first = false;
 	rc = next_completion(cq, attr);
 	if (rc)
 		unlock_and_run_due(cq, false);
 	return rc;
+}
+
+static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
+{
+	struct cq *cq = cq_of(ex);
+
+	return ccs_forked() ? cq->ex->real.start_poll(ex, attr) : begin_batch(cq, attr, false);
 }
 
 static int next_poll(struct ibv_cq_ex *ex)
@@ -277,6 +283,29 @@ static void end_poll(struct ibv_cq_ex *ex)
 	e->open = false;
 	e->ours = false;
 	unlock_and_run_due(cq, true);
+}
+
+/*
+ * ibv_poll_cq() of a CQ with other than standard fields: a receive that follows ready completions
+ * keeps all its fields until a batch shows it.
+ */
+static int poll_batch(struct cq *cq, int n, struct ibv_wc *wc)
+{
+	struct ibv_poll_cq_attr attr = { 0 };
+	struct wc_more more;
+	int got = 0, rc = begin_batch(cq, &attr, true);
+
+	if (rc)
+		return rc == ENOENT ? 0 : -rc;
+	while (!rc) {
+		if (cq->ex->ours)
+			wc[got] = cq->ex->wc;
+		else
+			read_current(cq, &wc[got], &more);
+		rc = ++got < n ? next_completion(cq, &attr) : ENOENT;
+	}
+	end_poll(cq->ex->app);
+	return got;
 }
 
 #define READER(type, name, from) \
@@ -363,6 +392,8 @@ static struct cq *make_record(struct ibv_cq_ex *ex, const struct ibv_cq_init_att
 	cq->ex = e;
 	cq->one_thread = flags_of(attr) & IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
 	cq->wc_flags = attr->wc_flags;
+	if (attr->wc_flags & ~(uint64_t)IBV_WC_STANDARD_FLAGS)
+		cq->poll_batch = poll_batch;
 	cq->unsupported = is_unsupported(attr);
 	return cq;
 }
