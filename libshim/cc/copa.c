@@ -52,7 +52,7 @@ static const struct ccs_cc_param params[NPARAMS] = {
 #define SPREAD 0.01              /* largest deviation of the rate from the bound, as a share */
 
 struct copa {
-	double cwnd;                 /* segments */
+	double cwnd;                 /* bytes, as segments may change their length */
 	double velocity;             /* steps per RTT; below 1: the target is not far above */
 	double base_us;              /* minimum RTT of the flow; INFINITY: unknown */
 	double srtt_us;
@@ -120,7 +120,7 @@ static double max_cwnd(const struct ccs_cc *cc, const struct copa *c)
 {
 	const double us = 2 * (cc->path.base_rtt_us + jitter_us(cc, c) + c->held_us);
 
-	return cc->path.line_rate * us / 8e6 / cc->path.segment + 8;
+	return cc->path.line_rate * us / 8e6 + 8 * cc->path.segment;
 }
 
 /*
@@ -142,7 +142,7 @@ static double pacing_rtt_us(const struct ccs_cc *cc, const struct copa *c)
 /* The rate of the window. */
 static double delay_rate(const struct ccs_cc *cc, const struct copa *c)
 {
-	return 8e6 * c->cwnd * cc->path.segment / pacing_rtt_us(cc, c);
+	return 8e6 * c->cwnd / pacing_rtt_us(cc, c);
 }
 
 static void set_outputs(struct ccs_cc *cc, struct copa *c)
@@ -151,7 +151,7 @@ static void set_outputs(struct ccs_cc *cc, struct copa *c)
 
 	if (c->bound > 0)
 		rate = ccs_min(rate, c->bound * c->spread);
-	cc->out.window = (c->cwnd + 1) * cc->path.segment;
+	cc->out.window = c->cwnd + cc->path.segment;
 	cc->out.rate = ccs_min(ccs_max(rate, cc->param[MIN_RATE]), cc->path.line_rate);
 	if (c->paused)
 		cc->out.rate = cc->param[MIN_RATE];
@@ -165,8 +165,8 @@ static void set_cwnd(struct ccs_cc *cc, struct copa *c, double cwnd)
 			  BOUND_QUEUE * ccs_cc_segment_us(&cc->path, cc->path.segment);
 
 	if (c->bound > 0)
-		cwnd = ccs_min(cwnd, c->bound * us / 8e6 / cc->path.segment + 1);
-	c->cwnd = ccs_max(ccs_min(cwnd, max_cwnd(cc, c)), least / cc->path.segment);
+		cwnd = ccs_min(cwnd, c->bound * us / 8e6 + cc->path.segment);
+	c->cwnd = ccs_max(ccs_min(cwnd, max_cwnd(cc, c)), least);
 	set_outputs(cc, c);
 }
 
@@ -180,7 +180,7 @@ static void on_init(struct ccs_cc *cc)
 		.least_us = INFINITY, .period_us = INFINITY,
 	};
 	cc->out.timer_us = INFINITY;
-	set_cwnd(cc, c, 1);
+	set_cwnd(cc, c, cc->path.segment);
 }
 
 /* -- drains ---------------------------------------------------------------------------- */
@@ -352,10 +352,10 @@ static void measure(struct ccs_cc *cc, struct copa *c, const struct ccs_cc_ack *
 
 /* -- the window ------------------------------------------------------------------------ */
 
-/* The flow's share of the queue, segments: one after losses, because the queue is too short. */
+/* The flow's share of the queue: one segment after losses, because the queue is too short. */
 static double queue_share(const struct ccs_cc *cc, const struct copa *c)
 {
-	return ccs_min(1 / cc->param[DELTA], c->lost_us > 0 ? 1 : INFINITY);
+	return cc->path.segment * ccs_min(1 / cc->param[DELTA], c->lost_us > 0 ? 1 : INFINITY);
 }
 
 /*
@@ -370,7 +370,8 @@ static bool judge_distance(struct ccs_cc *cc, struct copa *c, double target, dou
 	c->judged_us = now_us;
 	if (now_us > c->lost_us + FORGET_US)
 		c->lost_us = 0;
-	c->velocity = target > 2 * c->cwnd ? ccs_min(2 * c->velocity, max_cwnd(cc, c) / GAIN) : 0.5;
+	c->velocity = target <= 2 * c->cwnd ? 0.5 :
+		      ccs_min(2 * c->velocity, max_cwnd(cc, c) / (GAIN * cc->path.segment));
 	if (c->cwnd <= 2 * target)
 		return false;
 	c->decided_us = now_us;
@@ -386,12 +387,11 @@ static bool judge_distance(struct ccs_cc *cc, struct copa *c, double target, dou
  */
 static void step(struct ccs_cc *cc, struct copa *c, const struct ccs_cc_ack *ack, double target)
 {
-	const double n = ack->bytes / cc->path.segment;
 	double by = GAIN * ccs_min(queue_share(cc, c), fabs(target - c->cwnd) / NEAR);
 
 	if (target >= c->cwnd)
 		by = ccs_max(by, ccs_min(c->velocity * by, c->cwnd));
-	by *= ccs_min(n / c->cwnd, 1);
+	by *= ccs_min(ack->bytes / c->cwnd, 1);
 	set_cwnd(cc, c, c->cwnd > target ? c->cwnd - by : c->cwnd + by);
 }
 
@@ -463,7 +463,7 @@ static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 		arm_drain(cc, c, ack->now_us);
 	target = (c->standing_us + line_us(cc)) * queue_share(cc, c) / c->queue_us;
 	if (c->startup && c->cwnd <= target) {
-		set_cwnd(cc, c, c->cwnd + ack->bytes / cc->path.segment);
+		set_cwnd(cc, c, c->cwnd + ack->bytes);
 		return;
 	}
 	c->startup = false;
@@ -486,10 +486,10 @@ static void on_loss(struct ccs_cc *cc, double now_us)
 	struct copa *c = state(cc);
 	const bool repeated = c->lost_us > 0 && c->acked_us <= c->lost_us;
 	const double rate = c->delivered / ccs_max(now_us - c->lost_us, 1); /* bytes per us */
-	double cwnd = ccs_min(c->cwnd, ccs_max(c->cwnd / 2, 1));
+	double cwnd = ccs_min(c->cwnd, ccs_max(c->cwnd / 2, cc->path.segment));
 
 	if (repeated)
-		cwnd = ccs_min(c->cwnd, rate * pacing_rtt_us(cc, c) / cc->path.segment) / 2;
+		cwnd = ccs_min(c->cwnd, rate * pacing_rtt_us(cc, c)) / 2;
 	c->lost_us = now_us;
 	c->delivered = 0;
 	if (now_us < c->decided_us + c->srtt_us)
@@ -506,14 +506,14 @@ static void set_rate(struct ccs_cc *cc, double rate)
 
 	rate = ccs_min(rate, cc->path.line_rate);
 	c->startup = false;
-	set_cwnd(cc, c, rate * pacing_rtt_us(cc, c) / 8e6 / cc->path.segment);
+	set_cwnd(cc, c, rate * pacing_rtt_us(cc, c) / 8e6);
 }
 
 static unsigned observe(const struct ccs_cc *cc, struct ccs_cc_obs *obs, unsigned max)
 {
 	const struct copa *c = (const struct copa *)(const void *)cc->priv;
 	const struct ccs_cc_obs all[] = {
-		{ "cwnd_segments", c->cwnd, NULL },
+		{ "cwnd_segments", c->cwnd / cc->path.segment, NULL },
 		{ "queue_us", c->queue_us, NULL },
 		{ "jitter_us", jitter_us(cc, c), NULL },
 		{ "held_us", c->held_us, NULL },
