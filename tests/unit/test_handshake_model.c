@@ -37,7 +37,7 @@ struct message {
 	uint8_t data[MESSAGE];
 };
 
-/* All that changes, without pointers, so that a state can be stored and restored. */
+/* What changes besides the agents. */
 struct state {
 	uint64_t now_ns;
 	uint8_t incarnation[HOSTS], restarts, pauses, slowing;
@@ -45,6 +45,11 @@ struct state {
 	unsigned np_flows;               /* NP has a flow in incarnations before this one */
 	unsigned npool;
 	struct message pool[POOL];
+};
+
+/* All that changes, without pointers, so that it can be restored. */
+struct saved {
+	struct state state;
 	struct ccs_agent agent[HOSTS];
 	struct ccs_peer peer[HOSTS];     /* the first entry of the table, the only one */
 };
@@ -238,18 +243,18 @@ static void close_agent(unsigned host)
 	ccs_agent_close(agent[host]);
 }
 
-static void save(struct state *s)
+static void save(struct saved *s)
 {
+	s->state = now;
 	for (unsigned i = 0; i < HOSTS; i++) {
-		now.agent[i] = *agent[i];
-		now.peer[i] = *peer_of(i);
+		s->agent[i] = *agent[i];
+		s->peer[i] = *peer_of(i);
 	}
-	*s = now;
 }
 
-static void restore(const struct state *s)
+static void restore(const struct saved *s)
 {
-	now = *s;
+	now = s->state;
 	for (unsigned i = 0; i < HOSTS; i++) {
 		struct ccs_index *x = &agent[i]->peers.index;
 
@@ -357,29 +362,35 @@ struct bounds {
 
 enum { RESTART = 0, PAUSE = 2, SLOW = 5, DELIVER = 6, ACTIONS = DELIVER + POOL };
 
-/* Perform an action; false if it is not possible or leads beyond the bounds. */
-static bool act(unsigned action, const struct bounds *b)
+static bool is_possible(unsigned action, const struct bounds *b)
+{
+	const unsigned i = action - DELIVER;
+
+	if (action < PAUSE)
+		return now.restarts < b->restarts;
+	if (action < SLOW)
+		return now.pauses < b->pauses;
+	if (action == SLOW)
+		return now.slowing < b->slowing && is_leased();
+	return i < now.npool && !is_answered(!now.pool[i].from, &now.pool[i]);
+}
+
+/* Perform a possible action; false if it leads beyond the bounds. */
+static bool act(unsigned action)
 {
 	static const uint64_t pause_ns[] = { 110000000, 1100000000, 5000000000 };
-	const unsigned i = action - DELIVER;
 
 	pool_full = false;
 	if (action < PAUSE) {
-		if (now.restarts++ >= b->restarts)
-			return false;
+		now.restarts++;
 		restart(action - RESTART);
 	} else if (action < SLOW) {
-		if (now.pauses++ >= b->pauses)
-			return false;
+		now.pauses++;
 		let_pass(pause_ns[action - PAUSE]);
 	} else if (action == SLOW) {
-		if (now.slowing >= b->slowing || !is_leased())
-			return false;
 		slow();
 	} else {
-		if (i >= now.npool || is_answered(!now.pool[i].from, &now.pool[i]))
-			return false;
-		deliver(!now.pool[i].from, i);
+		deliver(!now.pool[action - DELIVER].from, action - DELIVER);
 	}
 	return !pool_full;
 }
@@ -522,7 +533,7 @@ static bool without_proof;
 
 static bool explore(const struct bounds *b, unsigned left)
 {
-	struct state *s = malloc(sizeof(*s));
+	struct saved *s = malloc(sizeof(*s));
 
 	save(s);
 	if (hash_state() % 32 == 0) {
@@ -535,7 +546,9 @@ static bool explore(const struct bounds *b, unsigned left)
 	for (unsigned action = 0; !violation && left && action < ACTIONS; action++) {
 		if (without_proof)
 			peer_of(RP)->proven = peer_of(RP)->incarnation;
-		if (act(action, b) && !violation && !is_visited(hash_state(), left - 1))
+		if (!is_possible(action, b))
+			continue;
+		if (act(action) && !violation && !is_visited(hash_state(), left - 1))
 			explore(b, left - 1);
 		restore(s);
 		if (violation)
