@@ -23,7 +23,7 @@ ccs_core_sources = \
 	libshim/base/lock.h \
 	libshim/base/number.c \
 	libshim/base/number.h \
-	libshim/base/os.h \
+	libshim/base/array.h libshim/base/os.h \
 	libshim/base/pool.c \
 	libshim/base/pool.h \
 	libshim/base/probe.h \

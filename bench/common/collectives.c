@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "collectives.h"
 
-#include <stdlib.h>
+#include "base/array.h"
 
 static void add(struct steps *s, struct step step)
 {
-	struct step *more;
-
-	if (s->n == s->space && !s->failed) {
-		more = realloc(s->v, (s->space ? 2 * s->space : 64) * sizeof(*more));
-		s->failed = !more;
-		if (more) {
-			s->v = more;
-			s->space = s->space ? 2 * s->space : 64;
-		}
-	}
+	s->failed = s->failed || !CCS_GROW(s->v, s->n);
 	if (!s->failed)
 		s->v[s->n++] = step;
 }

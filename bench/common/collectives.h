@@ -19,7 +19,7 @@ struct step {
 /* All zero is an empty list. */
 struct steps {
 	struct step *v;
-	unsigned n, space;
+	unsigned n;
 	bool failed;             /* no memory: the list is incomplete */
 };
 

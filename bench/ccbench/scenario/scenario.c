@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "opts.h"
 #include "bench/common/collectives.h"
 #include "bench/common/rng.h"
@@ -17,15 +18,8 @@ enum { STREAM_PERMUTATION = 1 << 21 };
 
 static int add(struct flow_list *l, struct flow_spec f)
 {
-	struct flow_spec *more;
-
-	if (l->n == l->space) {
-		l->space = l->space ? 2 * l->space : 64;
-		more = realloc(l->v, l->space * sizeof(*more));
-		if (!more)
-			return -1;
-		l->v = more;
-	}
+	if (!CCS_GROW(l->v, l->n))
+		return -1;
 	f.stream = l->streams;
 	l->streams += (unsigned)flow_has_arrivals(&f);
 	l->v[l->n++] = f;

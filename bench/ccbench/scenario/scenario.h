@@ -8,7 +8,7 @@ struct opts;
 
 struct flow_list {
 	struct flow_spec *v;   /* free() it */
-	unsigned n, space;
+	unsigned n;
 	unsigned streams;      /* of random numbers: of flows that messages arrive at */
 };
 

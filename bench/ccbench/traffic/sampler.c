@@ -10,6 +10,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/array.h"
+#include "base/text.h"
 #include "bench/common/clock.h"
 
 #define MOST_SAMPLES (1u << 22)
@@ -38,19 +40,10 @@ static int enter(struct sampler *s)
 
 static int append(struct sampler *s, const struct sample *one)
 {
-	struct sample *more;
-
 	if (s->n == MOST_SAMPLES)
 		return 0;
-	if (s->n == s->room) {
-		s->room = s->room ? 2 * s->room : 4096;
-		more = realloc(s->v, s->room * sizeof(*s->v));
-		if (!more) {
-			snprintf(s->err, sizeof(s->err), "no memory for %zu samples", s->room);
-			return -1;
-		}
-		s->v = more;
-	}
+	if (!CCS_GROW(s->v, s->n))
+		return ccs_refuse(s->err, sizeof(s->err), "no memory for %zu samples", s->n + 1);
 	s->v[s->n++] = *one;
 	return 0;
 }
@@ -205,5 +198,5 @@ void sampler_free(struct sampler *s)
 {
 	free(s->v);
 	s->v = NULL;
-	s->n = s->room = 0;
+	s->n = 0;
 }

@@ -18,7 +18,7 @@ struct sampler {
 	int64_t period;           /* ns */
 
 	struct sample *v;         /* after sampler_stop() */
-	size_t n, room;
+	size_t n;
 	struct sample final;      /* when it was stopped */
 	char kind[64];
 	char err[160];

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "messages.h"
 #include "sequence.h"
 #include "bench/ccbench/traffic/worker.h"
@@ -36,7 +37,7 @@ struct flow {
 	bool broken, flushed;    /* flushed: no better reason is known */
 	bool open;               /* the run has to wait for it */
 	struct flow_sample *sample;
-	size_t nsamples, room;
+	size_t nsamples;
 };
 
 struct traffic {
@@ -193,17 +194,10 @@ static int post(struct traffic *t, uint32_t i, int64_t now)
 
 static int append_sample(struct traffic *t, struct flow *f, struct flow_sample sample)
 {
-	struct flow_sample *more;
-
 	if (!flow_sampled(f->spec) || f->nsamples == MOST_SAMPLES)
 		return 0;
-	if (f->nsamples == f->room) {
-		f->room = f->room ? 2 * f->room : 1024;
-		more = realloc(f->sample, f->room * sizeof(*more));
-		if (!more)
-			return endpoint_fail(&t->w->e, 1, ENOMEM, "%zu samples", f->room);
-		f->sample = more;
-	}
+	if (!CCS_GROW(f->sample, f->nsamples))
+		return endpoint_fail(&t->w->e, 1, ENOMEM, "%zu samples", f->nsamples + 1);
 	f->sample[f->nsamples++] = sample;
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/os.h"
 
 int ccs_closing_open(struct ccs_agent *a)
@@ -212,7 +213,7 @@ static struct batch take_batch(struct ccs_closing *c, struct ccs_refused_of *of)
 	b = (struct batch){ of->n, of->fd };
 	of->used = b.n;
 	if (b.n) {
-		of->n = of->room = 0;
+		of->n = 0;
 		of->fd = NULL;
 	}
 	pthread_mutex_unlock(&c->lock);
@@ -264,26 +265,12 @@ static struct ccs_refused_of *find_entry(struct ccs_closing *c, uid_t uid)
 	return unused;
 }
 
-static int append(struct ccs_refused_of *of, int socket)
-{
-	if (of->n == of->room) {
-		const unsigned room = of->room ? 2 * of->room : 16;
-		int *fd = realloc(of->fd, room * sizeof(*fd));
-
-		if (!fd)
-			return -1;
-		of->fd = fd;
-		of->room = room;
-	}
-	of->fd[of->n++] = socket;
-	return 0;
-}
-
 /* False: out of memory, or of threads. */
 static bool let_wait(struct ccs_closing *c, struct ccs_refused_of *of, int socket)
 {
-	if (append(of, socket))
+	if (!CCS_GROW(of->fd, of->n))
 		return false;
+	of->fd[of->n++] = socket;
 	if (!of->used && start_closing(c, of)) {
 		of->n--;
 		return false;

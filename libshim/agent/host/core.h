@@ -126,7 +126,7 @@ struct ccs_closing {
 	struct ccs_refused_of {
 		bool used;               /* by a thread */
 		uid_t uid;
-		unsigned n, room;
+		unsigned n;
 		int *fd;                 /* to be closed next */
 	} of[CCS_REFUSED_USERS];
 };

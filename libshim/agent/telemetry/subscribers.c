@@ -3,6 +3,7 @@
 
 #include "agent/host/core.h"
 #include "agent/net/net.h"
+#include "base/array.h"
 
 /* Limits on the values of a HELLO. */
 #define FLOWS_MOST 4096
@@ -32,18 +33,8 @@ void ccs_subscriber_remove(struct ccs_port *port, const struct ccs_peer *p, bool
 
 static void add_subscriber(struct ccs_port *port, struct ccs_peer *p, bool inbound)
 {
-	const unsigned max = port->max_subs ? 2 * port->max_subs : 16;
-	struct ccs_subscriber *more;
-
-	if (find_subscriber(port, p, inbound))
+	if (find_subscriber(port, p, inbound) || !CCS_GROW(port->sub, port->nsubs))
 		return;
-	if (port->nsubs == port->max_subs) {
-		more = reallocarray(port->sub, max, sizeof(*more));
-		if (!more)
-			return;
-		port->sub = more;
-		port->max_subs = max;
-	}
 	port->sub[port->nsubs++] = (struct ccs_subscriber){ .peer = p, .inbound = inbound };
 	port->nreaders += inbound;
 	port->next_ns = 0;

@@ -65,8 +65,8 @@ struct ccs_port {
 	uint64_t sampled_ns;             /* just before it was taken, by this host's clock */
 	uint64_t next_ns;                /* sample */
 	uint64_t switch_record_ns;       /* last record of a switch on this link, or 0 */
-	struct ccs_subscriber *sub;      /* nsubs of max_subs in use */
-	unsigned nsubs, max_subs;
+	struct ccs_subscriber *sub;
+	unsigned nsubs;
 	unsigned nreaders;               /* of nsubs: inbound */
 };
 

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include "base/array.h"
+#include "base/text.h"
 
 #include "config/request.h"
 #include "config/rules.h"
@@ -37,7 +39,7 @@ struct change {
 struct set_request {
 	struct ccs_request request;
 	struct change *change;           /* with a reference to each QP */
-	size_t count, space;
+	size_t count;
 	unsigned rejected;               /* 0, or an errno */
 	struct ccs_options options;      /* that are being changed: large for a stack */
 	struct ccs_setting setting[CCS_REQUEST_MAX];
@@ -73,15 +75,8 @@ static const struct ccs_policy *policy_of_qp(const struct set_request *r, struct
 
 static int add_change(struct set_request *r, struct qp *qp, const struct ccs_policy *policy)
 {
-	if (r->count == r->space) {
-		const size_t space = r->space ? 2 * r->space : 64;
-		struct change *more = realloc(r->change, space * sizeof(*more));
-
-		if (!more)
-			return -1;
-		r->change = more;
-		r->space = space;
-	}
+	if (!CCS_GROW(r->change, r->count))
+		return -1;
 	r->change[r->count++] = (struct change){ qp, policy };
 	return 0;
 }

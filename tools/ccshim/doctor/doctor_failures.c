@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/array.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "doctor.h"
@@ -70,15 +70,13 @@ static bool read_end_member(struct json_read *j, const char *key, void *arg)
 static bool read_end(struct json_read *j, void *arg)
 {
 	struct account *a = arg;
-	struct end *more = realloc(a->end, (a->ends + 1) * sizeof(*more));
 
-	if (!more) {
+	if (!CCS_GROW(a->end, a->ends)) {
 		tool_error("doctor", "no memory");
 		exit(EXIT_FAILED);
 	}
-	a->end = more;
-	more[a->ends] = a->next;
-	return json_object(j, read_end_member, &more[a->ends++]);
+	a->end[a->ends] = a->next;
+	return json_object(j, read_end_member, &a->end[a->ends++]);
 }
 
 static bool read_document_member(struct json_read *j, const char *key, void *arg)

@@ -3,8 +3,8 @@
 #include "doctor.h"
 
 #include <stdarg.h>
-#include <stdlib.h>
 
+#include "base/array.h"
 #include "base/text.h"
 
 void doctor_add_figure(struct doctor_finding *f, bool is_counter, double value, const char *fmt, ...)
@@ -23,17 +23,16 @@ void doctor_add_figure(struct doctor_finding *f, bool is_counter, double value, 
 
 void doctor_report(struct doctor *d, const struct doctor_finding *f)
 {
-	struct doctor_finding *more = realloc(d->finding, (d->findings + 1) * sizeof(*more));
+	struct doctor_finding *new;
 
-	if (!more)
+	if (!CCS_GROW(d->finding, d->findings))
 		return;
-	d->finding = more;
-	more[d->findings] = *f;
-	ccs_make_printable(more[d->findings].where, "");
-	ccs_make_printable(more[d->findings].text, "");
+	new = &d->finding[d->findings++];
+	*new = *f;
+	ccs_make_printable(new->where, "");
+	ccs_make_printable(new->text, "");
 	for (unsigned i = 0; i < f->figures; i++)
-		ccs_make_printable(more[d->findings].figure[i].name, "");
-	d->findings++;
+		ccs_make_printable(new->figure[i].name, "");
 }
 
 unsigned doctor_count(const struct doctor *d, enum doctor_severity severity)

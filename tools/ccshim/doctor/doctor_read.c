@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/sysfs.h"
 #include "feedback/ipc.h"
 #include "tools/common/ask_agent.h"
@@ -20,12 +21,11 @@
 static void add_counter(struct doctor_port *p, enum doctor_source source, const char *name,
 			uint64_t value)
 {
-	struct doctor_counter *more = realloc(p->counter, (p->counters + 1) * sizeof(*more)), *c;
+	struct doctor_counter *c;
 
-	if (!more)
+	if (!CCS_GROW(p->counter, p->counters))
 		return;
-	p->counter = more;
-	c = &more[p->counters++];
+	c = &p->counter[p->counters++];
 	*c = (struct doctor_counter){ .source = source, .value = value };
 	c->means = doctor_meaning_of(source, name, &c->priority);
 	snprintf(c->name, sizeof(c->name), "%s", name);
@@ -131,13 +131,10 @@ static void read_state(struct doctor_port *p, const char *sysfs)
 
 static struct doctor_port *add_port(struct doctor_reading *r, const struct doctor_port *like)
 {
-	struct doctor_port *more = realloc(r->port, (r->ports + 1) * sizeof(*more));
-
-	if (!more)
+	if (!CCS_GROW(r->port, r->ports))
 		return NULL;
-	r->port = more;
-	more[r->ports] = *like;
-	return &more[r->ports++];
+	r->port[r->ports] = *like;
+	return &r->port[r->ports++];
 }
 
 /* The interfaces below a bond, a VLAN or a bridge have the counters of the hardware. */

@@ -27,7 +27,7 @@ struct plot_point {
 /* At most a few thousand points: of more points, the minima and maxima are kept. */
 struct plot_series {
 	struct plot_point *at;
-	size_t n, capacity;
+	size_t n;
 	bool steps;              /* a value holds until the next value */
 };
 

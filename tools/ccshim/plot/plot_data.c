@@ -4,6 +4,7 @@
 #include <search.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/hist.h"
 #include "tools/ccshim/shared/ccshim.h"
 #include "plot.h"
@@ -29,13 +30,10 @@ static int compare(const void *a, const void *b)
 
 static struct plot_flow *create_flow(struct plot *p, const struct plot_flow *key)
 {
-	struct plot_flow **flows = p->flow, *flow;
+	struct plot_flow *flow;
 
-	if ((p->n & (p->n - 1)) == 0)
-		flows = reallocarray(flows, p->n ? 2 * (size_t)p->n : 1, sizeof(*flows));
-	if (!flows)
+	if (!CCS_GROW(p->flow, p->n))
 		return NULL;
-	p->flow = flows;
 	flow = malloc(sizeof(*flow));
 	if (!flow)
 		return NULL;
@@ -44,7 +42,7 @@ static struct plot_flow *create_flow(struct plot *p, const struct plot_flow *key
 		free(flow);
 		return NULL;
 	}
-	return flows[p->n++] = flow;
+	return p->flow[p->n++] = flow;
 }
 
 struct plot_flow *plot_flow(struct plot *p, unsigned source, uint64_t id)
@@ -81,17 +79,10 @@ static void thin_out(struct plot_series *s)
 
 static int add_point(struct plot_series *s, double t, double v)
 {
-	if (s->n == s->capacity && s->capacity < POINTS_MAX) {
-		const size_t capacity = s->capacity ? 2 * s->capacity : 64;
-		struct plot_point *at = reallocarray(s->at, capacity, sizeof(*at));
-
-		if (!at)
-			return report_no_memory();
-		s->at = at;
-		s->capacity = capacity;
-	}
-	if (s->n == s->capacity)
+	if (s->n == POINTS_MAX)
 		thin_out(s);
+	if (!CCS_GROW(s->at, s->n))
+		return report_no_memory();
 	if (s->steps && s->n && s->at[s->n - 1].t == t)
 		s->n--; /* a value that is replaced at the same time never applied */
 	s->at[s->n++] = (struct plot_point){ t, v };

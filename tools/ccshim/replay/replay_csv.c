@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/suggest.h"
 #include "base/number.h"
 #include "base/text.h"
@@ -92,18 +93,16 @@ static void copy_name(char *to, size_t len, const char *name)
 static int find_process(struct replay_file *f, unsigned pid, const char *host)
 {
 	unsigned *newest = &f->chain[pid % REPLAY_CHAINS];
-	struct replay_process *all = f->process, new = { .pid = pid, .next = *newest };
+	const struct replay_process *all = f->process;
+	struct replay_process new = { .pid = pid, .next = *newest };
 
 	copy_name(new.host, sizeof(new.host), host ? host : "");
 	for (unsigned i = *newest; i; i = all[i - 1].next)
 		if (all[i - 1].pid == pid && (!host || strcmp(all[i - 1].host, new.host) == 0))
 			return (int)i - 1;
-	if ((f->processes & (f->processes - 1)) == 0)
-		all = reallocarray(all, f->processes ? 2 * (size_t)f->processes : 1, sizeof(*all));
-	if (!all)
+	if (!CCS_GROW(f->process, f->processes))
 		return replay_fault(f, REPLAY_COLUMNS, "no memory");
-	f->process = all;
-	all[f->processes] = new;
+	f->process[f->processes] = new;
 	*newest = ++f->processes;
 	return (int)*newest - 1;
 }

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/sysfs.h"
 #include "observe/stats_dir.h"
 
@@ -77,19 +78,6 @@ static bool read_status(const char *pid, struct ns_process *p, bool *own)
 	return sscanf(find_line(status, "\nUid:"), "%*u %u %u", &p->effective, &p->saved) == 2;
 }
 
-static bool add(struct namespaces *n, const struct ns_process *p)
-{
-	struct ns_process *more = n->process;
-
-	if ((n->count & (n->count - 1)) == 0)
-		more = reallocarray(more, n->count ? 2 * n->count : 1, sizeof(*more));
-	if (!more)
-		return false;
-	n->process = more;
-	more[n->count++] = *p;
-	return true;
-}
-
 static void read_process(struct namespaces *n, const char *pid)
 {
 	struct ns_process p = { .pid = ccs_stats_pid_of(pid) };
@@ -103,7 +91,9 @@ static void read_process(struct namespaces *n, const char *pid)
 		p.pid_ns = own ? n->pid_ns : 0;
 		n->complete &= own;
 	}
-	if (!add(n, &p))
+	if (CCS_GROW(n->process, n->count))
+		n->process[n->count++] = p;
+	else
 		n->complete = false;
 }
 

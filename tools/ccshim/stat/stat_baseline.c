@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "tools/common/gnuplot.h"
 
 static const uint64_t magic = 0x31455341424d4343ull; /* "CCMBASE1" */
@@ -63,19 +64,17 @@ int stat_save(const struct stat_snapshot *s, const char *file)
 
 static bool read_process(struct stat_snapshot *s, FILE *f)
 {
-	struct stat_process *more = realloc(s->process, (s->count + 1) * sizeof(*more));
 	uint64_t size;
 	void *image;
 	bool ok;
 
-	if (!more)
+	if (!CCS_GROW(s->process, s->count))
 		return false;
-	s->process = more;
-	more[s->count] = (struct stat_process){ 0 };
+	s->process[s->count] = (struct stat_process){ 0 };
 	if (fread(&size, sizeof(size), 1, f) != 1 || size > 1u << 30)
 		return false;
 	image = malloc(size + 8);
-	ok = image && fread(image, size, 1, f) == 1 && stat_parse(image, size, &more[s->count]);
+	ok = image && fread(image, size, 1, f) == 1 && stat_parse(image, size, &s->process[s->count]);
 	s->count += ok;
 	free(image);
 	return ok;

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "config/options.h"
@@ -26,45 +27,23 @@ enum { NAMES_MAX = 65536 };
 
 /* -- parties ------------------------------------------------------------------------- */
 
-/* The array can hold 2^n elements if it has more than 2^(n-1). NULL: no memory. */
-static void *grow(void **array, size_t count, size_t size)
-{
-	void *more = *array;
-
-	if ((count & (count - 1)) == 0)
-		more = reallocarray(more, count ? 2 * count : 1, size);
-	if (!more)
-		return NULL;
-	*array = more;
-	return (char *)more + count * size;
-}
-
 static void add_party(struct search *f, uid_t user, uint64_t mount_ns)
 {
-	struct party *new;
-
 	for (size_t i = 0; i < f->nparties; i++)
 		if (f->party[i].user == user && f->party[i].mount_ns == mount_ns)
 			return;
-	new = grow((void **)&f->party, f->nparties, sizeof(*new));
-	if (!new)
-		return;
-	*new = (struct party){ user, mount_ns };
-	f->nparties++;
+	if (CCS_GROW(f->party, f->nparties))
+		f->party[f->nparties++] = (struct party){ user, mount_ns };
 }
 
 static void add_uid(struct search *f, uid_t uid)
 {
-	uid_t *new;
-
 	for (size_t i = f->nuids; i-- > 0;)
 		if (f->uid[i] == uid)
 			return;
-	new = grow((void **)&f->uid, f->nuids, sizeof(*new));
-	if (!new)
+	if (!CCS_GROW(f->uid, f->nuids))
 		return;
-	*new = uid;
-	f->nuids++;
+	f->uid[f->nuids++] = uid;
 	add_party(f, subuid_user(uid), 0);
 }
 
@@ -118,8 +97,10 @@ static void add_dir(struct search *f, const char *name, uid_t user)
 	for (size_t i = 0; i < f->ndirs; i++)
 		if (strcmp(f->dir[i].name, name) == 0)
 			return;
-	new = grow((void **)&f->dir, f->ndirs, sizeof(*new));
-	if (!new || (size_t)snprintf(new->name, sizeof(new->name), "%s", name) >= sizeof(new->name))
+	if (!CCS_GROW(f->dir, f->ndirs))
+		return;
+	new = &f->dir[f->ndirs];
+	if ((size_t)snprintf(new->name, sizeof(new->name), "%s", name) >= sizeof(new->name))
 		return;
 	new->user = user;
 	f->ndirs++;
@@ -201,11 +182,12 @@ static void find_dirs(struct search *f)
 static size_t add_process(struct search *f, const char *data, size_t len)
 {
 	struct stat_snapshot *s = f->s;
-	struct stat_process *new = grow((void **)&s->process, s->count, sizeof(*new));
+	struct stat_process *new;
 	size_t size;
 
-	if (!new || len < sizeof(*new))
+	if (len < sizeof(*new) || !CCS_GROW(s->process, s->count))
 		return 0;
+	new = &s->process[s->count];
 	memcpy(new, data, sizeof(*new));
 	size = new->count * sizeof(*new->qp);
 	if (len - sizeof(*new) < size)

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 #define NO_USER ((uid_t)-1)
 
 struct range {
@@ -26,15 +28,11 @@ static void read_ranges(void)
 	struct range r;
 
 	while (f && fgets(line, sizeof(line), f)) {
-		struct range *more;
-
 		r = (struct range){ 0 };
 		if (sscanf(line, "%63[^:]:%lu:%lu", r.name, &r.first, &r.count) != 3)
 			continue;
-		more = reallocarray(ranges, nranges + 1, sizeof(*more));
-		if (!more)
+		if (!CCS_GROW(ranges, nranges))
 			break;
-		ranges = more;
 		ranges[nranges++] = r;
 	}
 	if (f)
