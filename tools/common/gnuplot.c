@@ -78,20 +78,14 @@ static int run_gnuplot(FILE *script, FILE *picture, char *err, size_t errlen)
 	char *argv[] = { (char *)"gnuplot", (char *)"-d", (char *)"/dev/stdin", NULL };
 	int status;
 
-	if (fflush(script) || ferror(script) || lseek(fileno(script), 0, SEEK_SET) < 0) {
-		snprintf(err, errlen, "the script: %s", strerror(errno));
-		return -1;
-	}
+	if (fflush(script) || ferror(script) || lseek(fileno(script), 0, SEEK_SET) < 0)
+		return ccs_refuse(err, errlen, "the script: %s", strerror(errno));
 	status = program_run(argv[0], argv, fileno(script), false, picture);
-	if (status < 0) {
-		snprintf(err, errlen, errno == ENOENT ? "gnuplot is not installed" : "gnuplot: %s",
-			 strerror(errno));
-		return -1;
-	}
-	if (status || fflush(picture) || ftell(picture) <= 0) {
-		snprintf(err, errlen, "gnuplot failed");
-		return -1;
-	}
+	if (status < 0)
+		return ccs_refuse(err, errlen, errno == ENOENT ? "gnuplot is not installed"
+				  : "gnuplot: %s", strerror(errno));
+	if (status || fflush(picture) || ftell(picture) <= 0)
+		return ccs_refuse(err, errlen, "gnuplot failed");
 	return 0;
 }
 
@@ -148,10 +142,8 @@ int gnuplot_draw(FILE *script, const char *file, char *err, size_t errlen)
 	FILE *picture = open_memstream(&buf, &len);
 	int error, rc = -1;
 
-	if (!picture) {
-		snprintf(err, errlen, "%s", strerror(errno));
-		return -1;
-	}
+	if (!picture)
+		return ccs_refuse(err, errlen, "%s", strerror(errno));
 	if (run_gnuplot(script, picture, err, errlen) == 0) {
 		error = store_picture(buf, len, file);
 		rc = error ? -1 : 0;

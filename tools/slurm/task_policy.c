@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "cc/cc.h"
 #include "config/plugin.h"
 #include "tools/common/preload_list.h"
@@ -16,19 +17,14 @@
 int task_policy_check_spec(const char *spec, char *err, size_t errlen)
 {
 	struct ccs_options scratch;
-	char why[512];
 
 	if (strcmp(spec, OFF) == 0)
 		return 0;
-	if (ccs_cc_is_path(spec) && *spec != '/') {
-		snprintf(err, errlen, "'%s' is a relative path; give the plug-in's absolute path", spec);
-		return -1;
-	}
+	if (ccs_cc_is_path(spec) && *spec != '/')
+		return ccs_refuse(err, errlen, "'%s' is a relative path; give the plug-in's absolute "
+				  "path", spec);
 	ccs_options_default(&scratch);
-	if (ccs_opt_set(&scratch, ccs_opt_find("cc"), spec, why, sizeof(why)) == 0)
-		return 0;
-	snprintf(err, errlen, "%s", why);
-	return -1;
+	return ccs_opt_set(&scratch, ccs_opt_find("cc"), spec, err, errlen);
 }
 
 static int parse_lib(struct task_policy *p, const char *path, char *err, size_t errlen)
@@ -36,8 +32,7 @@ static int parse_lib(struct task_policy *p, const char *path, char *err, size_t 
 	p->lib = path;
 	if (*path == '/' && !strchr(path, ':'))
 		return 0;
-	snprintf(err, errlen, "lib: '%s' is not an absolute path without colons", path);
-	return -1;
+	return ccs_refuse(err, errlen, "lib: '%s' is not an absolute path without colons", path);
 }
 
 static int parse_default(struct task_policy *p, const char *spec, char *err, size_t errlen)
@@ -47,8 +42,7 @@ static int parse_default(struct task_policy *p, const char *spec, char *err, siz
 	p->spec = strcmp(spec, OFF) == 0 ? NULL : spec;
 	if (task_policy_check_spec(spec, why, sizeof(why)) == 0)
 		return 0;
-	snprintf(err, errlen, "default: %s", why);
-	return -1;
+	return ccs_refuse(err, errlen, "default: %s", why);
 }
 
 static int parse_option(struct task_policy *p, const char *name, const char *value, char *err,
@@ -57,10 +51,8 @@ static int parse_option(struct task_policy *p, const char *name, const char *val
 	struct ccs_options scratch;
 
 	ccs_options_default(&scratch);
-	if (strcmp(name, "cc") == 0) {
-		snprintf(err, errlen, "cc: use default=%s", value);
-		return -1;
-	}
+	if (strcmp(name, "cc") == 0)
+		return ccs_refuse(err, errlen, "cc: use default=%s", value);
 	if (ccs_options_set(&scratch, name, value, err, errlen))
 		return -1;
 	p->value[ccs_opt_find(name) - ccs_opt_table] = value;
@@ -75,10 +67,8 @@ int task_policy_parse(struct task_policy *p, int argc, char **argv, char *err, s
 		char name[32];
 		int status;
 
-		if (!value) {
-			snprintf(err, errlen, "'%s' is not NAME=VALUE", argv[i]);
-			return -1;
-		}
+		if (!value)
+			return ccs_refuse(err, errlen, "'%s' is not NAME=VALUE", argv[i]);
 		snprintf(name, sizeof(name), "%.*s", (int)(value - argv[i]), argv[i]);
 		value++;
 		if (strcmp(name, "lib") == 0)
@@ -98,8 +88,7 @@ static int set(const struct task_env *env, const char *name, const char *value, 
 {
 	if (env->set(env->arg, name, value) == 0)
 		return 0;
-	snprintf(err, errlen, "%s cannot be set", name);
-	return -1;
+	return ccs_refuse(err, errlen, "%s cannot be set", name);
 }
 
 /* A variable of the job takes precedence. */
@@ -133,10 +122,9 @@ static int set_preload(const struct task_policy *p, const struct task_env *env, 
 	int status;
 
 	/* The dynamic linker would print a warning for each program, and continue without it. */
-	if (access(p->lib, R_OK)) {
-		snprintf(err, errlen, "the library %s cannot be read: %s", p->lib, strerror(errno));
-		return -1;
-	}
+	if (access(p->lib, R_OK))
+		return ccs_refuse(err, errlen, "the library %s cannot be read: %s", p->lib,
+				  strerror(errno));
 	old = env->get(env->arg, "LD_PRELOAD");
 	list = preload_list_add(old ? old : "", p->lib);
 	status = list ? set(env, "LD_PRELOAD", list, err, errlen) : -1;

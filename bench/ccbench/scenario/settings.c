@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "config/plugin.h"
 
 /* The end of the setting that starts at text: a comma that no parameter follows, or the end. */
@@ -44,22 +45,16 @@ static int setting_append(struct settings *s, const char *name, size_t len,
 {
 	struct setting *new = &s->v[s->n];
 
-	if (s->n == MAX_SETTINGS) {
-		snprintf(err, errlen, "more than %d settings in --cc", MAX_SETTINGS);
-		return -1;
-	}
-	if (len == 0 || len >= sizeof(new->name)) {
-		snprintf(err, errlen, "--cc has an %s setting", len ? "overlong" : "empty");
-		return -1;
-	}
+	if (s->n == MAX_SETTINGS)
+		return ccs_refuse(err, errlen, "more than %d settings in --cc", MAX_SETTINGS);
+	if (len == 0 || len >= sizeof(new->name))
+		return ccs_refuse(err, errlen, "--cc has an %s setting",
+				  len ? "overlong" : "empty");
 	memcpy(new->name, name, len);
 	new->name[len] = '\0';
-	for (unsigned i = 0; i < s->n; i++) {
-		if (!strcmp(s->v[i].name, new->name)) {
-			snprintf(err, errlen, "--cc names %s twice", new->name);
-			return -1;
-		}
-	}
+	for (unsigned i = 0; i < s->n; i++)
+		if (!strcmp(s->v[i].name, new->name))
+			return ccs_refuse(err, errlen, "--cc names %s twice", new->name);
 	if (setting_resolve(new, err, errlen))
 		return -1;
 	s->n++;

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 static bool has_marks(const char *kind)
 {
 	return !strcmp(kind, "red") || !strcmp(kind, "codel") || !strcmp(kind, "pie") ||
@@ -43,10 +45,8 @@ int qdisc_open(struct qdisc *q, const char *device, char *err, size_t errlen)
 	int error;
 
 	*q = (struct qdisc){ .netlink.fd = -1, .ifindex = (int)if_nametoindex(device) };
-	if (!q->ifindex) {
-		snprintf(err, errlen, "%s: no such network device", device);
-		return -1;
-	}
+	if (!q->ifindex)
+		return ccs_refuse(err, errlen, "%s: no such network device", device);
 	error = ccs_netlink_open(&q->netlink, NETLINK_ROUTE);
 	if (!error)
 		error = request(q, NLM_F_DUMP, &all, add_qdisc, q);

@@ -159,10 +159,9 @@ int sampler_open(struct sampler *s)
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->changed, NULL);
 	err = pthread_create(&s->thread, NULL, sampler_main, s);
-	if (err) {
-		snprintf(s->err, sizeof(s->err), "cannot start a thread: %s", strerror(err));
-		return -1;
-	}
+	if (err)
+		return ccs_refuse(s->err, sizeof(s->err), "cannot start a thread: %s",
+				  strerror(err));
 	s->running = true;
 	pthread_mutex_lock(&s->lock);
 	while (!s->opened)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/elf.h"
+#include "base/text.h"
 #include "tools/common/installed.h"
 
 #define NAME "libccshim.so"
@@ -50,10 +51,8 @@ int preload_find(char *path, size_t len, char *err, size_t errlen)
 	} else {
 		choice = installed_path(choice, built, sizeof(built));
 	}
-	if (!realpath(choice, real) || access(real, R_OK) != 0) {
-		snprintf(err, errlen, "the library %s cannot be read: %m", choice);
-		return -1;
-	}
+	if (!realpath(choice, real) || access(real, R_OK) != 0)
+		return ccs_refuse(err, errlen, "the library %s cannot be read: %m", choice);
 	if (strpbrk(real, " :") || strlen(real) >= len) {
 		snprintf(err, errlen,
 			 "LD_PRELOAD cannot hold '%s': spaces and colons separate its names; "
