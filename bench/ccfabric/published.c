@@ -2,7 +2,6 @@
 #include "ccfabric.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,15 +15,7 @@ static const struct family {
 	{ &ccs_cc_timely, "snippet, paper, patched, patched_pure and ns3", "ns3" },
 };
 
-__attribute__((format(printf, 2, 3)))
-static void add(struct fab_differences *d, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(d->sentence[d->n++], sizeof(*d->sentence), format, args);
-	va_end(args);
-}
+#define add(d, ...) snprintf((d)->sentence[(d)->n++], sizeof(*(d)->sentence), __VA_ARGS__)
 
 static const struct family *family_of(const struct ccs_cc_spec *spec)
 {

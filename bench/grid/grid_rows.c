@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "bench/common/collectives.h"
 #include "grid.h"
@@ -15,18 +16,7 @@ static unsigned count;
 
 /* -- names ------------------------------------------------------------------------------ */
 
-static void append(struct scenario *s, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void append(struct scenario *s, const char *format, ...)
-{
-	const size_t used = strlen(s->name);
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(s->name + used, sizeof(s->name) - used, format, args);
-	va_end(args);
-}
+#define append(s, ...) ccs_append((s)->name, sizeof((s)->name), __VA_ARGS__)
 
 static void append_unit(struct scenario *s, const char *what, double value, enum ccs_unit unit)
 {

@@ -2,10 +2,10 @@
 #include "inforce.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "tools/common/json_read.h"
 
 struct check {
@@ -26,17 +26,7 @@ struct one {
 };
 
 /* The first reason stays. */
-static void blame(struct check *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static void blame(struct check *c, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	if (!c->why[0])
-		vsnprintf(c->why, c->len, fmt, ap);
-	va_end(ap);
-}
+#define blame(c, ...) (*(c)->why ? 0 : ccs_refuse((c)->why, (c)->len, __VA_ARGS__))
 
 static bool is(const char *a, const char *b)
 {

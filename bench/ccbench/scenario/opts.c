@@ -4,12 +4,12 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "cc/shares.h"
 #include "scenario.h"
@@ -41,17 +41,7 @@ struct row {
 	const char *only;        /* the scenario that has it; NULL: all */
 };
 
-static int set_error(struct parse *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static int set_error(struct parse *p, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(p->err, p->errlen, fmt, ap);
-	va_end(ap);
-	return -1;
-}
+#define set_error(p, ...) ccs_refuse((p)->err, (p)->errlen, __VA_ARGS__)
 
 /* -- values ------------------------------------------------------------------------ */
 

@@ -3,29 +3,18 @@
 #include "run.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "bench/common/clock.h"
 #include "bench/common/interrupt.h"
 
 #define TICK 100000000ll
 
-static int fail(struct run *r, int exit_code, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static int fail(struct run *r, int exit_code, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(r->err, sizeof(r->err), fmt, ap);
-	va_end(ap);
-	r->exit_code = exit_code;
-	return -1;
-}
+#define fail(r, status, ...) \
+	((r)->exit_code = (status), ccs_refuse((r)->err, sizeof((r)->err), __VA_ARGS__))
 
 /* "sender 2 (rxe_3)" */
 static char *host_text(const struct run *r, unsigned host, char *buf, size_t len)

@@ -9,13 +9,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+
 #include "base/array.h"
 #include "base/text.h"
-
 #include "config/request.h"
 #include "config/rules.h"
 #include "observe/log.h"
@@ -47,16 +46,8 @@ struct set_request {
 	char text[CCS_STATS_TEXT], answer[CCS_STATS_TEXT], err[512];
 };
 
-static void __attribute__((format(printf, 3, 4))) reject(struct set_request *r, int error,
-							  const char *fmt, ...)
-{
-	va_list ap;
-
-	r->rejected = (unsigned)error;
-	va_start(ap, fmt);
-	vsnprintf(r->answer, sizeof(r->answer), fmt, ap);
-	va_end(ap);
-}
+#define reject(r, error, ...) \
+	((r)->rejected = error, ccs_refuse((r)->answer, sizeof((r)->answer), __VA_ARGS__))
 
 /* -- which QPs --------------------------------------------------------------------- */
 
