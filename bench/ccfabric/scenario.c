@@ -143,9 +143,7 @@ static bool write_json(const void *owner, FILE *f)
 	const struct comparison *c = owner;
 	struct ccs_json j;
 
-	ccs_json_start(&j, f);
-	ccs_json_object(&j, NULL);
-	ccs_document_head(&j, ccs_document_now());
+	ccs_document_start(&j, f, ccs_document_now());
 	ccs_json_str(&j, "scenario", c->preset->name);
 	ccs_json_array(&j, "options");
 	for (unsigned i = 0; i < FAB_PRESET_ARGS && c->preset->arg[i]; i++)

@@ -231,9 +231,7 @@ bool fab_write_json(const void *outcome, FILE *f)
 	struct fab_differences d;
 	struct ccs_json j;
 
-	ccs_json_start(&j, f);
-	ccs_json_object(&j, NULL);
-	ccs_document_head(&j, ccs_document_now());
+	ccs_document_start(&j, f, ccs_document_now());
 	ccs_json_array(&j, "flows");
 	for (unsigned i = 0; i < conf->flows->n; i++)
 		write_flow(&j, &conf->flows->flow[i], r);

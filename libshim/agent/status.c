@@ -224,9 +224,7 @@ char *ccs_status_text(struct ccs_agent *a, const struct ccs_client *viewer, size
 	if (!f)
 		return NULL;
 	ccs_capture_count(a);
-	ccs_json_start(&j, f);
-	ccs_json_object(&j, NULL);
-	ccs_document_head(&j, ccs_document_now());
+	ccs_document_start(&j, f, ccs_document_now());
 	ccs_json_uint(&j, "wire_version", CCS_WIRE_VERSION);
 	ccs_json_uint(&j, "pid", (uint64_t)getpid());
 	put_age(&j, "uptime_s", now_ns, a->opened_ns);

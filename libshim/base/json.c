@@ -156,6 +156,13 @@ void ccs_document_head(struct ccs_json *j, double time)
 	ccs_json_num(j, "time", time);
 }
 
+void ccs_document_start(struct ccs_json *j, FILE *f, double time)
+{
+	ccs_json_start(j, f);
+	ccs_json_object(j, NULL);
+	ccs_document_head(j, time);
+}
+
 double ccs_document_now(void)
 {
 	return (double)(ccs_clock_ns(CLOCK_REALTIME) / 1000) / 1e6;

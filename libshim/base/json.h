@@ -45,6 +45,8 @@ enum { CCS_DOCUMENT_SCHEMA = 1 };
 
 /* Write schema, version, host and, in seconds since 1970, time. */
 void ccs_document_head(struct ccs_json *j, double time);
+/* Start such a document, and leave its outermost object open. */
+void ccs_document_start(struct ccs_json *j, FILE *f, double time);
 
 double ccs_document_now(void);
 

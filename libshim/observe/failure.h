@@ -115,9 +115,10 @@ void ccs_failure_add_others(struct ccs_failure *f, const struct ccs_stats_layout
 bool ccs_failure_read_qp(struct ccs_failure_qp *out, const struct ccs_stats_layout *l,
 			 uint64_t history_offset, uint64_t slot);
 
-/* failure_json.c. The head ends with the open array of failures. */
+/* failure_json.c. Start a document, which then has an open array of failures. */
 struct ccs_job;
-void ccs_failure_json_head(struct ccs_json *j, const char *program, uint64_t pid, const struct ccs_job *job);
+void ccs_failure_json_start(struct ccs_json *j, FILE *f, const char *program, uint64_t pid,
+			    const struct ccs_job *job);
 void ccs_failure_json(struct ccs_json *j, const struct ccs_failure *f);
 void ccs_failure_json_qp(struct ccs_json *j, const struct ccs_failure_qp *qp);
 void ccs_failure_json_end(struct ccs_json *j, const struct ccs_ends *e);

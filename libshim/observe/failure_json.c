@@ -12,10 +12,10 @@ static const char *const conditions[] = {
 	[CCS_QP_IDLE] = "idle", [CCS_QP_HEALTHY] = "healthy", [CCS_QP_UNANSWERED] = "unanswered", [CCS_QP_FAILED] = "failed",
 };
 
-void ccs_failure_json_head(struct ccs_json *j, const char *program, uint64_t pid, const struct ccs_job *job)
+void ccs_failure_json_start(struct ccs_json *j, FILE *f, const char *program, uint64_t pid,
+			    const struct ccs_job *job)
 {
-	ccs_json_object(j, NULL);
-	ccs_document_head(j, ccs_document_now());
+	ccs_document_start(j, f, ccs_document_now());
 	ccs_json_str(j, "program", program);
 	ccs_json_uint(j, "pid", pid);
 	ccs_job_json(j, job);

@@ -129,9 +129,7 @@ bool matrix_write(const void *matrix, FILE *f)
 	const struct matrix_row *any = any_row(m);
 	struct ccs_json j;
 
-	ccs_json_start(&j, f);
-	ccs_json_object(&j, NULL);
-	ccs_document_head(&j, ccs_document_now());
+	ccs_document_start(&j, f, ccs_document_now());
 	ccs_json_num(&j, "base_us", m->base_us);
 	ccs_json_array(&j, "models");
 	for (unsigned i = 0; i < m->rows; i++)

@@ -294,9 +294,7 @@ int json_write(const char *file, const struct report *p, unsigned n, unsigned re
 		fprintf(stderr, "ccbench: %s: %s\n", file, strerror(errno));
 		return -1;
 	}
-	ccs_json_start(&j, f);
-	ccs_json_object(&j, NULL);
-	ccs_document_head(&j, ccs_document_now());
+	ccs_document_start(&j, f, ccs_document_now());
 	ccs_json_str(&j, "scenario", opts_title(o, title, sizeof(title)));
 	ccs_json_str(&j, "bench", o->kind->name);
 	ccs_json_str(&j, "engine", o->engine);

@@ -112,9 +112,7 @@ bool matrix_write_json(const void *matrix, FILE *f)
 	const struct matrix *x = matrix;
 	struct ccs_json j;
 
-	ccs_json_start(&j, f);
-	ccs_json_object(&j, NULL);
-	ccs_document_head(&j, ccs_document_now());
+	ccs_document_start(&j, f, ccs_document_now());
 	ccs_json_array(&j, "models");
 	for (unsigned c = 0; c < x->ccs; c++)
 		for (unsigned m = 0; m < x->models.n; m++)

@@ -69,8 +69,7 @@ static bool write_document(FILE *file)
 {
 	struct ccs_json j;
 
-	ccs_json_start(&j, file);
-	ccs_failure_json_head(&j, program_invocation_short_name, (uint64_t)getpid(), ccs_job());
+	ccs_failure_json_start(&j, file, program_invocation_short_name, (uint64_t)getpid(), ccs_job());
 	for (unsigned i = 0; i < GROUPS && i < recorder.groups; i++)
 		ccs_failure_json(&j, &recorder.group[i].f);
 	ccs_json_end(&j);

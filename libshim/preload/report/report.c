@@ -194,9 +194,7 @@ static bool write_all(FILE *file)
 	struct ccs_json j;
 
 	pthread_mutex_lock(&lock);
-	ccs_json_start(&j, file);
-	ccs_json_object(&j, NULL);
-	ccs_document_head(&j, ccs_document_now());
+	ccs_document_start(&j, file, ccs_document_now());
 	ccs_json_num(&j, "run_s", (double)(ccs_now_ns() - ccs_shim()->started_ns) / 1e9);
 	ccs_json_str(&j, "program", program_invocation_short_name);
 	ccs_json_uint(&j, "pid", (uint64_t)getpid());

@@ -139,9 +139,7 @@ static int run_checks_json(struct check *c, char *const *argv)
 	int status;
 
 	c->json = &j;
-	ccs_json_start(&j, stdout);
-	ccs_json_object(&j, NULL);
-	ccs_document_head(&j, ccs_document_now());
+	ccs_document_start(&j, stdout, ccs_document_now());
 	ccs_json_str(&j, "command", *argv);
 	ccs_json_array(&j, "checks");
 	status = run_checks(c, argv);

@@ -12,7 +12,6 @@
 #include "observe/failure.h"
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/common/json_read.h"
-#include "tools/common/seconds.h"
 #include "tools/common/slurp.h"
 
 enum { ADDRESS = 48 };
@@ -225,10 +224,8 @@ static int print_account(struct account *a, bool json)
 
 	if (a->ends)
 		qsort(a->end, a->ends, sizeof(*a->end), by_time);
-	ccs_json_start(&j, stdout);
 	if (json) {
-		ccs_json_object(&j, NULL);
-		ccs_document_head(&j, seconds_now(CLOCK_REALTIME));
+		ccs_document_start(&j, stdout, ccs_document_now());
 		ccs_json_array(&j, "failures");
 	}
 	for (size_t i = 0; i < a->ends; i++) {
@@ -270,8 +267,7 @@ static bool write_record(const struct stat_process *p)
 	const struct ccs_job job = stat_job(&p->h);
 	struct ccs_json j;
 
-	ccs_json_start(&j, stdout);
-	ccs_failure_json_head(&j, p->h.program, p->h.pid, &job);
+	ccs_failure_json_start(&j, stdout, p->h.program, p->h.pid, &job);
 	ccs_json_end(&j);
 	ccs_json_array(&j, "live");
 	for (size_t i = 0; i < p->count; i++) {

@@ -141,9 +141,7 @@ bool doctor_print_json(const struct doctor *d)
 {
 	struct ccs_json j;
 
-	ccs_json_start(&j, stdout);
-	ccs_json_object(&j, NULL);
-	ccs_document_head(&j, d->unix_s);
+	ccs_document_start(&j, stdout, d->unix_s);
 	ccs_json_num(&j, "interval_s", d->interval_s);
 	write_ports(&j, d);
 	ccs_json_uint(&j, "processes", d->after.stat.count);

@@ -179,9 +179,7 @@ static int print_json(struct info *info)
 	struct ccs_json j;
 	int status = EXIT_OK;
 
-	ccs_json_start(&j, stdout);
-	ccs_json_object(&j, NULL);
-	ccs_document_head(&j, ccs_document_now());
+	ccs_document_start(&j, stdout, ccs_document_now());
 	if (info->version)
 		info_version_json(&j);
 	if (info->config || info->file)

@@ -113,9 +113,7 @@ static int calculate(struct plan *p)
 	int status;
 
 	if (f) {
-		ccs_json_start(&p->j, f);
-		ccs_json_object(&p->j, NULL);
-		ccs_document_head(&p->j, ccs_document_now());
+		ccs_document_start(&p->j, f, ccs_document_now());
 		ccs_json_str(&p->j, "calculation", p->calc->name);
 	}
 	status = p->calc->main(p);
