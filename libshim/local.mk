@@ -5,6 +5,7 @@
 ccs_core_sources = \
 	libshim/base/address.c \
 	libshim/base/address.h \
+	libshim/base/array.h \
 	libshim/base/clock.c \
 	libshim/base/clock.h \
 	libshim/base/elf.c \
@@ -23,7 +24,7 @@ ccs_core_sources = \
 	libshim/base/lock.h \
 	libshim/base/number.c \
 	libshim/base/number.h \
-	libshim/base/array.h libshim/base/os.h \
+	libshim/base/os.h \
 	libshim/base/pool.c \
 	libshim/base/pool.h \
 	libshim/base/probe.h \
