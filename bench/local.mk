@@ -262,4 +262,4 @@ bench_ccfabric_ccfabric_LDADD = bench/libfabric-sim.la
 EXTRA_DIST += bench/scripts/fabric-anchors bench/scripts/fabric-lab bench/scripts/fabric-matrix bench/scripts/fabric-matrix.jq bench/scripts/fabric-speed \
 	bench/scripts/fabric-ucloud docs/measured/matrix.md docs/measured/matrix.png
 EXTRA_DIST += bench/scripts/beyond bench/scripts/beyond.rows bench/scripts/papers bench/scripts/papers.rows \
-	bench/scripts/theory docs/measured/beyond.md docs/measured/fabric-rows.md docs/measured/papers.md docs/notebook/theory.md
+	bench/scripts/theory docs/measured/beyond.md bench/scripts/fabric.rows docs/measured/papers.md docs/notebook/theory.md

@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# The commands of docs/measured/fabric-rows.md.
+# The commands of bench/scripts/fabric.rows.
 
 load tools.bash
 
-@test "every command of docs/measured/fabric-rows.md runs, every script exists" {
+@test "every command of bench/scripts/fabric.rows runs, every script exists" {
 	ccfabric=$(realpath "$top_builddir")/bench/ccfabric/ccfabric
 	[ -x "$ccfabric" ] || skip "ccfabric is not built"
 	PATH=${ccfabric%/*}:$(realpath "${ccshim%/*}"):$PATH
@@ -21,6 +21,6 @@ load tools.bash
 				[[ $status -eq 0 || $words$status == "ccshim doctor1" ]] && [ -n "$output" ] || { echo "$words: $status: $errors"; return 1; }
 				;;
 		esac
-	done < <(sed -nE 's/^\| .* \| `(.*)` \|$/\1/p' docs/measured/fabric-rows.md)
+	done < <(grep '^[^#]' bench/scripts/fabric.rows)
 	[ "$n" -ge 47 ]
 }

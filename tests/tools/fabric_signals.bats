@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# ccfabric: what signals see of queues, as in docs/guide/fabric.md and docs/measured/fabric-rows.md.
+# ccfabric: what signals see of queues, as in docs/guide/fabric.md and bench/scripts/fabric.rows.
 #
 # shellcheck disable=SC2154 # what fabric.bash sets
 
