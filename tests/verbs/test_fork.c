@@ -41,6 +41,48 @@ static int child_with_its_own_device(void)
 	return wc->wr_id == 3 ? 0 : 3;
 }
 
+/* The child sees the parent's current completion, ends the batch, and sees one of its own in another. */
+static int child_in_a_batch(struct rig *r, struct ibv_cq_ex *ex)
+{
+	struct ibv_poll_cq_attr attr = { 0 };
+
+	if (ex->wr_id != 3 || ibv_wc_read_opcode(ex) != IBV_WC_RDMA_WRITE)
+		return 1;
+	if (ibv_next_poll(ex) != ENOENT)
+		return 2;
+	ibv_end_poll(ex);
+	if (rig_recv(r, 5, 0, 64) || rig_post(r, 4, IBV_WR_SEND, 0, 64, 0))
+		return 3;
+	fake_step(1);
+	if (ibv_start_poll(ex, &attr) || ex->wr_id != 5)
+		return 4;
+	return ibv_wc_read_opcode(ex) == IBV_WC_RECV ? 0 : 5;
+}
+
+static void a_child_can_end_a_batch_that_its_parent_began(void **state)
+{
+	struct ibv_cq_init_attr_ex extended = { 0 };
+	struct ibv_poll_cq_attr attr = { 0 };
+	struct ibv_cq_ex *ex;
+	struct rig r;
+	pid_t pid;
+
+	rig_open(&r, (struct rig_conf){ .one_cq = true, .cq_ex = &extended });
+	fake_hold(true);
+	ex = (struct ibv_cq_ex *)(void *)r.scq;
+	assert_int_equal(rig_post(&r, 3, IBV_WR_RDMA_WRITE, 0, 64, IBV_SEND_SIGNALED), 0);
+	fake_step(1);
+	assert_int_equal(ibv_start_poll(ex, &attr), 0);
+	pid = fork();
+	if (pid == 0)
+		_exit(child_in_a_batch(&r, ex));
+	assert_int_equal(wait_for(pid), 0);
+	assert_int_equal(ibv_next_poll(ex), ENOENT);
+	ibv_end_poll(ex);
+	fake_hold(false);
+	rig_close(&r);
+}
+
 static void a_child_can_open_its_own_device(void **state)
 {
 	struct rig r;
@@ -266,6 +308,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_child_can_open_its_own_device),
+		cmocka_unit_test(a_child_can_end_a_batch_that_its_parent_began),
 		cmocka_unit_test(a_fork_does_not_stop_the_parents_waiting_wrs),
 		cmocka_unit_test(a_child_that_exits_does_not_disturb_its_parent),
 		cmocka_unit_test(a_child_without_fork_handlers_keeps_its_parents_statistics),

@@ -260,7 +260,7 @@ static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 {
 	struct cq *cq = cq_of(ex);
 
-	return ccs_forked() ? cq->ex->real.start_poll(ex, attr) : begin_batch(cq, attr, false);
+	return ccs_forked() ? next_real(cq->ex, attr) : begin_batch(cq, attr, false);
 }
 
 static int next_poll(struct ibv_cq_ex *ex)
@@ -268,7 +268,7 @@ static int next_poll(struct ibv_cq_ex *ex)
 	struct ibv_poll_cq_attr attr = { 0 };
 	struct cq *cq = cq_of(ex);
 
-	return ccs_forked() ? cq->ex->real.next_poll(ex) : next_completion(cq, &attr);
+	return ccs_forked() ? next_real(cq->ex, &attr) : next_completion(cq, &attr);
 }
 
 static void end_poll(struct ibv_cq_ex *ex)
@@ -276,13 +276,12 @@ static void end_poll(struct ibv_cq_ex *ex)
 	struct cq *cq = cq_of(ex);
 	struct cq_ex *e = cq->ex;
 
-	if (ccs_forked() || e->open)
+	if (e->open)
 		e->real.end_poll(ex);
-	if (ccs_forked())
-		return;
 	e->open = false;
 	e->ours = false;
-	unlock_and_run_due(cq, true);
+	if (!ccs_forked())
+		unlock_and_run_due(cq, true);
 }
 
 /*
