@@ -14,7 +14,7 @@
 #include "virtual.h"
 #include "world.h"
 
-enum { LONGEST_PROGRAM = 1 << 16, SECONDS = 60, TRACE = 1u << 31, LAST = TRACE };
+enum { LONGEST_PROGRAM = 1 << 16, HANG_S = 3600, TRACE = 1u << 31, LAST = TRACE };
 
 #define SLOW(algorithm) "CCSHIM_CC=" algorithm, "CCSHIM_SEGMENT=256", "CCSHIM_MAX_INFLIGHT=256", \
 	"CCSHIM_BASE_RTT=20us"
@@ -194,7 +194,7 @@ static bool answer(const uint8_t *program, uint32_t head)
 	uint32_t back;
 	bool ok;
 
-	alarm(SECONDS);
+	alarm(HANG_S);
 	t = run_program(program, head & ~TRACE, trace);
 	alarm(0);
 	if (trace)

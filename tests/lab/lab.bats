@@ -998,8 +998,7 @@ SH
 @test "native: nothing is left of an interrupted run" {
   on_a_guest <<'SH'
 env --default-signal "$1" --engine native -- sh -c 'setsid sleep 1000 & sleep 1000' &
-sleep 5
-ip -br link show h_1
+until ip -br link show h_1 2>/dev/null; do sleep 0.1; done
 kill $!
 wait $!
 echo $?

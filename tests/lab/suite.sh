@@ -13,7 +13,7 @@ set -u
 build=$1
 shift
 readonly build suite=$build/tests/lab/suite/suite ccshim=$build/tools/ccshim/ccshim
-excluded=() selected=() limit=(timeout 300)
+excluded=() selected=() limit=(timeout 7200)
 if [[ $LAB_TIME == real ]]; then
   selected=('thread_*') limit=()
 else

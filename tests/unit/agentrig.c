@@ -30,7 +30,7 @@ static void rig_transmit(void *arg, const char *sentence)
 /* A socket connected to itself, and this thread on one CPU. */
 static int open_fence(void)
 {
-	const struct timeval timeout = { .tv_sec = 60 };
+	const struct timeval timeout = { .tv_sec = 3600 };
 	struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t len = sizeof(in);
 	const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);

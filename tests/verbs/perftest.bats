@@ -16,9 +16,12 @@ teardown() {
 	[[ -z ${server:-} ]] || kill -KILL "$server" 2>/dev/null || true
 }
 
+# listens PORT PID: that process, and not one of another run of these tests.
 listens() {
-	awk -v port="$(printf ':%04X' "$1")" '
-		$4 == "0A" && index($2, port) { found = 1 } END { exit !found }' /proc/net/tcp*
+	local inode
+	inode=$(awk -v port="$(printf ':%04X' "$1")" '
+		$4 == "0A" && index($2, port) { print $10; exit }' /proc/net/tcp*)
+	[[ -n $inode && -n $(find "/proc/$2/fd" -lname "socket:\[$inode\]" 2>/dev/null) ]]
 }
 
 # side SIDE MODE PROGRAM [ARG…]: to be run in the background, so that $! is the program.
@@ -36,12 +39,11 @@ serve() {
 	[[ $2 != ibv_* ]] || gid=-g
 	for try in 1 2 3 4 5; do
 		port=$((20000 + RANDOM % 10000))
-		! listens "$port" || continue
 		fixed=("$gid" 1 -p "$port")
 		side server "$@" "${fixed[@]}" -d fake0 &
 		server=$!
 		while kill -0 "$server" 2>/dev/null; do
-			! listens "$port" || return 0
+			! listens "$port" "$server" || return 0
 			sleep 0.02
 		done
 	done

@@ -120,7 +120,7 @@ static void nothing_is_posted_after_its_device_is_closed(void **state)
 	assert_int_equal(ibv_close_device(r.ctx), 0);
 	doorbells = fake_doorbells();
 	fake_step(1);
-	usleep(20000);
+	rig_until_others_sleep();
 	assert_int_equal(fake_doorbells(), doorbells);
 	fake_reset();
 }
