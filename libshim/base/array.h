@@ -20,7 +20,7 @@ static inline bool ccs_grow(void *array, size_t count, size_t size)
 	return more;
 }
 
-/* Make space for an element after the first `count`. False: no memory, and the array is unchanged. */
+/* Make space for one element after the first count. False: no memory, nothing has changed. */
 #define CCS_GROW(array, count) ccs_grow(&(array), count, sizeof(*(array)))
 
 #endif
