@@ -16,6 +16,7 @@ tests_libtests_la_SOURCES = \
 	tests/unit/agentrig.c \
 	tests/unit/flow_fixture.c \
 	tests/unit/tenantrig.c \
+	tests/unit/test.c \
 	tests/verbs/agent.c \
 	tests/verbs/agent.h \
 	tests/verbs/rig.c \

@@ -25,7 +25,7 @@ static void replay(const char *dir, const char *name)
 	fuzz_agent(bytes, len);
 }
 
-static void the_corpus(void **state)
+TEST(the_corpus)
 {
 	const char *top = getenv("top_srcdir");
 	char dir[512];
@@ -45,7 +45,7 @@ static void the_corpus(void **state)
 	assert_true(n > 0);
 }
 
-static void bytes_by_chance(void **state)
+TEST(bytes_by_chance)
 {
 	uint8_t bytes[INPUT_MAX];
 
@@ -57,14 +57,4 @@ static void bytes_by_chance(void **state)
 			bytes[i] = (uint8_t)seed_next();
 		fuzz_agent(bytes, len);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_corpus),
-		cmocka_unit_test(bytes_by_chance),
-	};
-
-	return cmocka_run_group_tests_name("fuzz_agent", tests, NULL, NULL);
 }

@@ -103,7 +103,7 @@ static int free_corpus(void **state)
 	return 0;
 }
 
-static void the_corpus_breaks_nothing(void **state)
+TEST(the_corpus_breaks_nothing)
 {
 	for (unsigned i = 0; i < ncorpus; i++) {
 		current = corpus[i];
@@ -201,7 +201,7 @@ static void run_target(unsigned target, double limit)
 }
 
 /* Half of the time is for the messages and requests to the agent, which has state. */
-static void mutated_inputs_break_nothing(void **state)
+TEST(mutated_inputs_break_nothing)
 {
 	const char *given = getenv("CCS_FUZZ_SECONDS"), *seed = getenv("CCS_SEED");
 	const double limit = given ? atof(given) : 0;
@@ -214,10 +214,5 @@ static void mutated_inputs_break_nothing(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_corpus_breaks_nothing),
-		cmocka_unit_test(mutated_inputs_break_nothing),
-	};
-
-	return cmocka_run_group_tests_name("fuzz_parsers", tests, read_corpus, free_corpus);
+	return test_run(read_corpus, free_corpus);
 }

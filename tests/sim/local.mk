@@ -46,8 +46,8 @@ check_PROGRAMS += $(sim_programs)
 TESTS += $(sim_programs)
 sim_ldadd = tests/sim/libsim.la $(CMOCKA_LIBS)
 
-tests_sim_test_control_LDADD = $(sim_ldadd)
-tests_sim_test_sim_LDADD = $(sim_ldadd)
+tests_sim_test_control_LDADD = tests/libtests.la $(sim_ldadd)
+tests_sim_test_sim_LDADD = tests/libtests.la $(sim_ldadd)
 tests_sim_test_loop_copa_SOURCES = tests/sim/test_loop.c
 tests_sim_test_loop_copa_LDADD = $(sim_ldadd)
 tests_sim_test_loop_dcqcn_SOURCES = tests/sim/test_loop.c

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* When flows report that control has no effect: beside traffic without control, and not else. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 
 #include <stdio.h>
 
 #include "bench/sim/star/sim.h"
+#include "tests/unit/test.h"
 
 static struct sim_result r;
 
@@ -27,7 +24,7 @@ static void run(const struct sim_conf *c)
 
 static const char *const by_rtt[] = { "copa", "swift", "timely", NULL };
 
-static void traffic_without_control_is_reported(void **state)
+TEST(traffic_without_control_is_reported)
 {
 	(void)state;
 	for (const char *const *cc = by_rtt; *cc; cc++) {
@@ -40,7 +37,7 @@ static void traffic_without_control_is_reported(void **state)
 	}
 }
 
-static void settings_that_do_not_slow_down_are_reported(void **state)
+TEST(settings_that_do_not_slow_down_are_reported)
 {
 	static const char *const wrong[] = { "fixed:rate=300m",
 					     "timely:t_low=100ms,t_high=200ms,scale=0", NULL };
@@ -56,7 +53,7 @@ static void settings_that_do_not_slow_down_are_reported(void **state)
 }
 
 /* Among them queues that are longer than the rival's. */
-static void many_flows_are_not_reported(void **state)
+TEST(many_flows_are_not_reported)
 {
 	static const struct { unsigned flows; double ratio; } load[] = {
 		{ 1, 1 }, { 8, 1 }, { 31, 10 }, { 128, 1 }, { 128, 4 }, { 256, 4 },
@@ -73,15 +70,4 @@ static void many_flows_are_not_reported(void **state)
 			assert_int_equal(r.at_floor + r.at_limit, 0);
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest all[] = {
-		cmocka_unit_test(traffic_without_control_is_reported),
-		cmocka_unit_test(settings_that_do_not_slow_down_are_reported),
-		cmocka_unit_test(many_flows_are_not_reported),
-	};
-
-	return cmocka_run_group_tests_name("control", all, NULL, NULL);
 }

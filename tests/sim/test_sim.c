@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests the simulator with configurations whose results can be computed by hand. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 
 #include <math.h>
 #include <string.h>
 
 #include "bench/sim/star/sim.h"
+#include "tests/unit/test.h"
 
 static struct sim_result r, again;
 
 /* Without a queue the RTT is the wire and the port's serialisation of the last packet. */
-static void an_idle_path_has_wire_rtt_and_no_queue(void **state)
+TEST(an_idle_path_has_wire_rtt_and_no_queue)
 {
 	const struct sim_conf c = { .cc = "fixed:rate=1g", .flows = 1, .rate = 10e9, .base_us = 20,
 				    .net.wire.payload = 1000, .net.layer.segment = 16000, .warm_us = 1e3, .end_us = 50e3 };
@@ -26,7 +23,7 @@ static void an_idle_path_has_wire_rtt_and_no_queue(void **state)
 }
 
 /* The queue holds what N windows exceed the wire by. */
-static void queue_of_windows_follows_littles_law(void **state)
+TEST(queue_of_windows_follows_littles_law)
 {
 	const struct sim_conf c = { .cc = "none", .flows = 4, .rate = 10e9, .base_us = 20,
 				    .net.layer.segment = 10000, .net.layer.max_inflight = 100000, .warm_us = 1e3, .end_us = 50e3 };
@@ -39,7 +36,7 @@ static void queue_of_windows_follows_littles_law(void **state)
 	assert_float_equal(r.rtt_avg, 4 * 80 - 8, 0.5);
 }
 
-static void equal_seeds_give_equal_results(void **state)
+TEST(equal_seeds_give_equal_results)
 {
 	const struct sim_conf c = { .cc = "timely", .flows = 8, .guests = { 8, 2e3, 6e3 },
 				    .rate = 10e9, .base_us = 20, .net.wire.payload = 1000, .net.layer.segment = 8000,
@@ -59,7 +56,7 @@ static void equal_seeds_give_equal_results(void **state)
  * Twice as many packets are sent as fit: dropped packets are sent again, in order, and each
  * counts once.
  */
-static void dropped_packets_are_retransmitted(void **state)
+TEST(dropped_packets_are_retransmitted)
 {
 	const struct sim_conf c = { .cc = "fixed:rate=6g", .flows = 2, .rate = 10e9, .base_us = 20,
 				    .net.wire.payload = 1000, .net.layer.segment = 8000, .net.limit = 20000, .net.layer.max_inflight = 80000,
@@ -73,7 +70,7 @@ static void dropped_packets_are_retransmitted(void **state)
 }
 
 /* RED marks its share between its thresholds; the notification point limits CNPs. */
-static void red_marks_by_queue_and_cnps_are_limited(void **state)
+TEST(red_marks_by_queue_and_cnps_are_limited)
 {
 	struct sim_conf c = { .cc = "none", .flows = 2, .rate = 10e9, .base_us = 20, .net.layer.segment = 1000,
 			      .net.layer.max_inflight = 100000, .net.marking.red = { 0, 2e6, 1 }, .net.cnp_us = 50,
@@ -92,7 +89,7 @@ static void red_marks_by_queue_and_cnps_are_limited(void **state)
 }
 
 /* The flow layer and the bare pacer give the same rate to an algorithm with a fixed rate. */
-static void both_drivers_pace_at_the_same_rate(void **state)
+TEST(both_drivers_pace_at_the_same_rate)
 {
 	struct sim_conf c = { .cc = "fixed:rate=2g", .flows = 4, .rate = 10e9, .base_us = 20,
 			      .net.wire.payload = 1024, .net.layer.segment = 8192, .net.layer.max_inflight = 1 << 20, .warm_us = 5e3, .end_us = 105e3 };
@@ -114,7 +111,7 @@ static void both_drivers_pace_at_the_same_rate(void **state)
 	.net.host.depth = 64, .base_us = 20, .net.wire.payload = 1000, .message = 10000, .warm_us = 10e3, .end_us = 60e3
 
 /* Acknowledgements take their length of the return path. */
-static void acknowledgements_use_the_return_path(void **state)
+TEST(acknowledgements_use_the_return_path)
 {
 	const struct sim_conf c = { BOTH_WAYS, .flows = 2, .net.wire.ack = 100 };
 
@@ -125,7 +122,7 @@ static void acknowledgements_use_the_return_path(void **state)
 }
 
 /* A wait behind 16 to 64 packets of 0.9 us; one packet if the queue pairs take turns. */
-static void acknowledgements_wait_behind_own_data(void **state)
+TEST(acknowledgements_wait_behind_own_data)
 {
 	struct sim_conf c = { BOTH_WAYS, .flows = 2, .nic_rate = 9e9, .net.wire.ack = 100,
 			      .victim = true };
@@ -144,7 +141,7 @@ static void acknowledgements_wait_behind_own_data(void **state)
 }
 
 /* The port has a queue of ms for a fifth of the time; few of the victim's writes are of that time. */
-static void the_victim_counts_by_time(void **state)
+TEST(the_victim_counts_by_time)
 {
 	const struct sim_conf c = { .cc = "none", .driver = SIM_PLAIN, .flows = 2, .hosts = 1,
 				    .rate = 10e9, .slow = { 1e9, 10e3, 14e3 },
@@ -158,7 +155,7 @@ static void the_victim_counts_by_time(void **state)
 }
 
 /* 64 bytes per 20 us and two times a packet's at 100 Mb/s are part of what the port carries. */
-static void the_victim_counts_as_delivered(void **state)
+TEST(the_victim_counts_as_delivered)
 {
 	const struct sim_conf c = { .cc = "fixed:rate=50m", .driver = SIM_SHIM, .flows = 1,
 				    .rate = 100e6, .base_us = 20, .net.wire.payload = 64, .net.layer.segment = 64,
@@ -171,7 +168,7 @@ static void the_victim_counts_as_delivered(void **state)
 }
 
 /* A request and the response, with one more packet's serialisation at each end. */
-static void a_read_request_uses_the_return_path(void **state)
+TEST(a_read_request_uses_the_return_path)
 {
 	const struct sim_conf c = { .cc = "none", .driver = SIM_PLAIN, .op = FAB_READ, .flows = 1,
 				    .rate = 10e9, .base_us = 20, .net.wire.payload = 1000, .message = 10000,
@@ -182,7 +179,7 @@ static void a_read_request_uses_the_return_path(void **state)
 	assert_float_equal(r.util, 8 / (0.1 + 0.1 + 20 + 8 + 0.8), 0.001);
 }
 
-static void reads_outstanding_are_limited(void **state)
+TEST(reads_outstanding_are_limited)
 {
 	struct sim_conf c = { .cc = "none", .driver = SIM_SHIM, .op = FAB_READ, .flows = 1,
 			      .rate = 10e9, .base_us = 92, .net.layer.segment = 10000, .net.layer.max_inflight = 1 << 20,
@@ -197,7 +194,7 @@ static void reads_outstanding_are_limited(void **state)
 }
 
 /* Segments are longer where too few can be in flight to hold what a long path takes. */
-static void few_entries_or_reads_fill_a_long_path(void **state)
+TEST(few_entries_or_reads_fill_a_long_path)
 {
 	struct sim_conf c = { .cc = "copa", .driver = SIM_SHIM, .flows = 1, .rate = 10e9,
 			      .base_us = 1000, .net.wire.payload = 4096, .message = 1 << 20, .net.layer.entries = 31,
@@ -213,7 +210,7 @@ static void few_entries_or_reads_fill_a_long_path(void **state)
 }
 
 /* A device's queue has 15 entries for segments, if the application's has fewer. */
-static void few_entries_limit_messages_and_not_segments(void **state)
+TEST(few_entries_limit_messages_and_not_segments)
 {
 	struct sim_conf c = { .cc = "fixed:rate=10g", .driver = SIM_SHIM, .flows = 1, .rate = 10e9,
 			      .base_us = 91.8, .net.wire.payload = 4096, .message = 4096, .net.layer.entries = 8,
@@ -228,7 +225,7 @@ static void few_entries_limit_messages_and_not_segments(void **state)
 }
 
 /* A message of ten segments is one work request, one acknowledgement, one RTT. */
-static void a_send_is_not_split(void **state)
+TEST(a_send_is_not_split)
 {
 	const struct sim_conf c = { .cc = "fixed:rate=1g", .driver = SIM_SHIM, .op = FAB_SEND, .flows = 1,
 			      .rate = 10e9, .base_us = 20, .net.wire.payload = 1000, .net.layer.segment = 8000,
@@ -241,7 +238,7 @@ static void a_send_is_not_split(void **state)
 }
 
 /* As in Soft-RoCE, the packets of a queue pair in flight are limited, whatever is posted. */
-static void unacknowledged_packets_are_limited(void **state)
+TEST(unacknowledged_packets_are_limited)
 {
 	struct sim_conf c = { .cc = "none", .driver = SIM_PLAIN, .flows = 1, .rate = 1e9,
 			      .nic_rate = 10e9, .base_us = 20, .net.wire.payload = 1000, .message = 1000000,
@@ -260,7 +257,7 @@ static void unacknowledged_packets_are_limited(void **state)
 }
 
 /* With one message at a time a share depends on the RTT, 20 or 60 us. */
-static void shares_depend_on_the_rtt_with_one_message_outstanding(void **state)
+TEST(shares_depend_on_the_rtt_with_one_message_outstanding)
 {
 	const struct sim_conf c = { .cc = "none", .driver = SIM_PLAIN, .flows = 2, .rate = 100e9,
 				    .base_us = 20, .far_us = 60, .message = 1000, .depth = 1,
@@ -271,7 +268,7 @@ static void shares_depend_on_the_rtt_with_one_message_outstanding(void **state)
 	assert_float_equal(r.jain, 4 * 4 / (2 * (1 + 9.0)), 0.005);
 }
 
-static void a_port_slows_down_for_a_while(void **state)
+TEST(a_port_slows_down_for_a_while)
 {
 	const struct sim_conf c = { .cc = "none", .driver = SIM_PLAIN, .flows = 2, .rate = 10e9,
 				    .slow = { 1e9, 30e3, 60e3 }, .net.wire.payload = 1000,
@@ -284,7 +281,7 @@ static void a_port_slows_down_for_a_while(void **state)
 }
 
 /* All later packets of the window are sent again, too. */
-static void packets_lost_on_links_are_retransmitted(void **state)
+TEST(packets_lost_on_links_are_retransmitted)
 {
 	const struct sim_conf c = { .cc = "none", .driver = SIM_PLAIN, .flows = 4, .rate = 10e9,
 				    .base_us = 20, .net.wire.payload = 1000, .message = 10000, .depth = 10, .net.loss = 0.001,
@@ -298,7 +295,7 @@ static void packets_lost_on_links_are_retransmitted(void **state)
 }
 
 /* Acknowledgements are also dropped. */
-static void drops_in_both_directions_are_recovered(void **state)
+TEST(drops_in_both_directions_are_recovered)
 {
 	const struct sim_conf c = { BOTH_WAYS, .flows = 4, .nic_rate = 40e9, .net.limit = 20000,
 				    .depth = 3, .net.wire.ack = 500 };
@@ -309,7 +306,7 @@ static void drops_in_both_directions_are_recovered(void **state)
 	assert_true(r.util > 0.3 && r.util < 1);
 }
 
-static void a_competitor_is_counted_separately(void **state)
+TEST(a_competitor_is_counted_separately)
 {
 	const struct sim_conf c = { .cc = "fixed:rate=2g", .flows = 2, .rivals = 1, .rate = 10e9,
 				    .base_us = 20, .net.wire.payload = 1000, .net.layer.segment = 8000, .message = 1000000,
@@ -323,7 +320,7 @@ static void a_competitor_is_counted_separately(void **state)
 }
 
 /* Each of six hosts sends to each of the other five, and receives as much. */
-static void all_to_all_fills_every_port(void **state)
+TEST(all_to_all_fills_every_port)
 {
 	const struct sim_conf c = { .cc = "none", .driver = SIM_PLAIN, .pattern = SIM_ALL_TO_ALL,
 				    .hosts = 6, .flows = 30, .rate = 10e9, .base_us = 20, .net.wire.payload = 1000,
@@ -335,7 +332,7 @@ static void all_to_all_fills_every_port(void **state)
 	assert_true(r.jain > 0.99);
 }
 
-static void a_thousand_flows_get_their_fixed_rates(void **state)
+TEST(a_thousand_flows_get_their_fixed_rates)
 {
 	const struct sim_conf c = { .cc = "fixed:rate=10m", .driver = SIM_SHIM, .flows = 1000,
 				    .hosts = 40, .rate = 25e9, .base_us = 20, .net.wire.payload = 4096,
@@ -346,35 +343,4 @@ static void a_thousand_flows_get_their_fixed_rates(void **state)
 	sim_run(&c, 1, &r);
 	assert_float_equal(r.util, 0.4, 0.01);
 	assert_true(r.jain > 0.98);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_idle_path_has_wire_rtt_and_no_queue),
-		cmocka_unit_test(queue_of_windows_follows_littles_law),
-		cmocka_unit_test(equal_seeds_give_equal_results),
-		cmocka_unit_test(dropped_packets_are_retransmitted),
-		cmocka_unit_test(red_marks_by_queue_and_cnps_are_limited),
-		cmocka_unit_test(both_drivers_pace_at_the_same_rate),
-		cmocka_unit_test(acknowledgements_use_the_return_path),
-		cmocka_unit_test(acknowledgements_wait_behind_own_data),
-		cmocka_unit_test(a_read_request_uses_the_return_path),
-		cmocka_unit_test(reads_outstanding_are_limited),
-		cmocka_unit_test(few_entries_or_reads_fill_a_long_path),
-		cmocka_unit_test(few_entries_limit_messages_and_not_segments),
-		cmocka_unit_test(the_victim_counts_by_time),
-		cmocka_unit_test(the_victim_counts_as_delivered),
-		cmocka_unit_test(a_send_is_not_split),
-		cmocka_unit_test(unacknowledged_packets_are_limited),
-		cmocka_unit_test(shares_depend_on_the_rtt_with_one_message_outstanding),
-		cmocka_unit_test(a_port_slows_down_for_a_while),
-		cmocka_unit_test(packets_lost_on_links_are_retransmitted),
-		cmocka_unit_test(drops_in_both_directions_are_recovered),
-		cmocka_unit_test(a_competitor_is_counted_separately),
-		cmocka_unit_test(all_to_all_fills_every_port),
-		cmocka_unit_test(a_thousand_flows_get_their_fixed_rates),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

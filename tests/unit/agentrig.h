@@ -36,6 +36,8 @@ struct rig {
 /* Setup and teardown of a test: *state is the rig. Both agents run. */
 int rig_setup(void **state);
 int rig_teardown(void **state);
+/* A test with a rig, which is *state. */
+#define RIG_TEST(name_) TEST_WITH(name_, rig_setup, rig_teardown)
 
 void rig_start(struct rig *r, int host);
 void rig_stop(struct rig *r, int host);

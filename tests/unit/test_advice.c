@@ -57,7 +57,7 @@ static double after(struct loop *l, unsigned steps)
 	return rate;
 }
 
-static void utilisation_settles_at_97_percent_for_any_number_of_flows(void **state)
+TEST(utilisation_settles_at_97_percent_for_any_number_of_flows)
 {
 	for (unsigned n = 3; n <= 1000; n = 2 * n + 1)
 		for (int sees = 0; sees < 2; sees++) {
@@ -67,7 +67,7 @@ static void utilisation_settles_at_97_percent_for_any_number_of_flows(void **sta
 		}
 }
 
-static void a_count_that_is_half_or_twice_the_flows_makes_no_difference(void **state)
+TEST(a_count_that_is_half_or_twice_the_flows_makes_no_difference)
 {
 	for (unsigned counted = 6; counted <= 24; counted += 6) {
 		struct loop l = begin(12, counted, false);
@@ -76,7 +76,7 @@ static void a_count_that_is_half_or_twice_the_flows_makes_no_difference(void **s
 	}
 }
 
-static void capacity_unused_by_limited_flows_goes_to_the_others(void **state)
+TEST(capacity_unused_by_limited_flows_goes_to_the_others)
 {
 	struct loop l = begin(2, 12, false);
 
@@ -84,7 +84,7 @@ static void capacity_unused_by_limited_flows_goes_to_the_others(void **state)
 	assert_float_equal(after(&l, 3000) * 2 / C, 0.472, 0.011);
 }
 
-static void a_competitor_that_does_not_follow_leaves_a_floor(void **state)
+TEST(a_competitor_that_does_not_follow_leaves_a_floor)
 {
 	struct loop l = begin(4, 4, false);
 	double rate;
@@ -94,7 +94,7 @@ static void a_competitor_that_does_not_follow_leaves_a_floor(void **state)
 	assert_true(rate > 0.1 * C && rate < C / 4);
 }
 
-static void a_lone_flow_gets_the_line_back_within_ten_records(void **state)
+TEST(a_lone_flow_gets_the_line_back_within_ten_records)
 {
 	struct loop l = begin(16, 16, false);
 
@@ -104,7 +104,7 @@ static void a_lone_flow_gets_the_line_back_within_ten_records(void **state)
 	assert_true(after(&l, 10) >= 0.97 * C);
 }
 
-static void a_port_that_is_not_full_bounds_no_flow(void **state)
+TEST(a_port_that_is_not_full_bounds_no_flow)
 {
 	for (unsigned n = 1; n <= 1000; n = 3 * n + 1) {
 		struct loop l = begin(0, n, false);
@@ -116,7 +116,7 @@ static void a_port_that_is_not_full_bounds_no_flow(void **state)
 }
 
 /* Their delay limits them, and the port is full. The rate falls until it limits them. */
-static void flows_that_fill_the_port_below_the_rate_get_their_share(void **state)
+TEST(flows_that_fill_the_port_below_the_rate_get_their_share)
 {
 	struct loop l = begin(8, 8, false);
 
@@ -125,7 +125,7 @@ static void flows_that_fill_the_port_below_the_rate_get_their_share(void **state
 }
 
 /* A span is 10.5 records at first, and 31.5 of 32 flows. */
-static void a_lone_flow_gets_the_line_back_within_less_than_a_span(void **state)
+TEST(a_lone_flow_gets_the_line_back_within_less_than_a_span)
 {
 	static const unsigned flows[] = { 2, 4, 16, 32 }, most[] = { 7, 8, 10, 14 };
 
@@ -143,7 +143,7 @@ static void a_lone_flow_gets_the_line_back_within_less_than_a_span(void **state)
 }
 
 /* Their bytes come once per round, a segment of each at once, which the port sends one by one. */
-static void flows_that_send_in_step_are_not_missed_between_their_bursts(void **state)
+TEST(flows_that_send_in_step_are_not_missed_between_their_bursts)
 {
 	struct loop l = begin(0, 32, true);
 	double rate = after(&l, 1), due = 0;
@@ -161,7 +161,7 @@ static void flows_that_send_in_step_are_not_missed_between_their_bursts(void **s
 }
 
 /* Small grains, so that the span is two RTTs; the hosts still count the flows that left. */
-static void the_rate_of_63_flows_that_leave_is_advised_within_five_records(void **state)
+TEST(the_rate_of_63_flows_that_leave_is_advised_within_five_records)
 {
 	struct loop l = begin(64, 64, true);
 	unsigned records = 0;
@@ -176,7 +176,7 @@ static void the_rate_of_63_flows_that_leave_is_advised_within_five_records(void 
 }
 
 /* They get shares when they are announced, and keep them, since their data arrive in the trial. */
-static void flows_that_begin_together_get_their_shares_before_they_send(void **state)
+TEST(flows_that_begin_together_get_their_shares_before_they_send)
 {
 	for (unsigned n = 4; n <= 64; n *= 2) {
 		struct loop l = begin(0, n, false);
@@ -191,7 +191,7 @@ static void flows_that_begin_together_get_their_shares_before_they_send(void **s
 }
 
 /* Flows of one host are announced again and again and never send, beside one that does. */
-static void flows_that_are_announced_and_do_not_send_cost_others_little(void **state)
+TEST(flows_that_are_announced_and_do_not_send_cost_others_little)
 {
 	for (unsigned every = 1; every < 50; every = 2 * every + 1) {
 		struct loop l = begin(1, 512, false);
@@ -206,7 +206,7 @@ static void flows_that_are_announced_and_do_not_send_cost_others_little(void **s
 	}
 }
 
-static void a_reading_is_wanted_when_announced_flows_must_have_sent(void **state)
+TEST(a_reading_is_wanted_when_announced_flows_must_have_sent)
 {
 	struct loop l = begin(0, 8, false);
 
@@ -220,7 +220,7 @@ static void a_reading_is_wanted_when_announced_flows_must_have_sent(void **state
 }
 
 /* A rate that falls has its effect early then, and the bytes that are less are not of flows that left. */
-static void a_delay_that_is_stated_too_long_does_not_raise_a_rate_that_fell(void **state)
+TEST(a_delay_that_is_stated_too_long_does_not_raise_a_rate_that_fell)
 {
 	struct loop l = begin(8, 8, false);
 
@@ -233,7 +233,7 @@ static void a_delay_that_is_stated_too_long_does_not_raise_a_rate_that_fell(void
 }
 
 /* Each used a tenth of its share, and the others could have the rest. */
-static void flows_that_all_begin_to_use_their_rate_soon_fall_to_their_share(void **state)
+TEST(flows_that_all_begin_to_use_their_rate_soon_fall_to_their_share)
 {
 	for (unsigned n = 8; n <= 64; n *= 2) {
 		struct loop l = begin(n / 8.0, n, false);
@@ -245,7 +245,7 @@ static void flows_that_all_begin_to_use_their_rate_soon_fall_to_their_share(void
 	}
 }
 
-static void announcements_at_a_full_port_change_nothing(void **state)
+TEST(announcements_at_a_full_port_change_nothing)
 {
 	struct loop l = begin(4, 4, false);
 	const double rate = after(&l, 1000);
@@ -253,7 +253,7 @@ static void announcements_at_a_full_port_change_nothing(void **state)
 	assert_float_equal(ccs_advice_join(&l.a, &l.port, 400) / rate, 1, 0);
 }
 
-static void a_newcomer_to_an_idle_port_begins_at_once(void **state)
+TEST(a_newcomer_to_an_idle_port_begins_at_once)
 {
 	struct ccs_advice a = { 0 };
 	const struct ccs_advice_port port = { .now_ns = 1, .capacity = C };
@@ -261,7 +261,7 @@ static void a_newcomer_to_an_idle_port_begins_at_once(void **state)
 	assert_float_equal(ccs_advice_join(&a, &port, 1) / C, 1, 0);
 }
 
-static void a_counter_that_starts_over_changes_nothing(void **state)
+TEST(a_counter_that_starts_over_changes_nothing)
 {
 	struct loop l = begin(4, 4, false);
 	const double rate = after(&l, 1000);
@@ -272,7 +272,7 @@ static void a_counter_that_starts_over_changes_nothing(void **state)
 		assert_float_equal(step(&l) / rate, 1, 0.01);
 }
 
-static void random_input_keeps_the_advice_within_bounds(void **state)
+TEST(random_input_keeps_the_advice_within_bounds)
 {
 	struct ccs_advice a = { 0 };
 	struct ccs_advice_port port = { .now_ns = 1, .capacity = C };
@@ -292,31 +292,4 @@ static void random_input_keeps_the_advice_within_bounds(void **state)
 			     : ccs_advice_join(&a, &port, (unsigned)(random >> 33));
 		assert_true(rate > 0 && rate <= C);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(utilisation_settles_at_97_percent_for_any_number_of_flows),
-		cmocka_unit_test(a_count_that_is_half_or_twice_the_flows_makes_no_difference),
-		cmocka_unit_test(capacity_unused_by_limited_flows_goes_to_the_others),
-		cmocka_unit_test(a_competitor_that_does_not_follow_leaves_a_floor),
-		cmocka_unit_test(a_lone_flow_gets_the_line_back_within_ten_records),
-		cmocka_unit_test(a_lone_flow_gets_the_line_back_within_less_than_a_span),
-		cmocka_unit_test(flows_that_send_in_step_are_not_missed_between_their_bursts),
-		cmocka_unit_test(the_rate_of_63_flows_that_leave_is_advised_within_five_records),
-		cmocka_unit_test(flows_that_begin_together_get_their_shares_before_they_send),
-		cmocka_unit_test(flows_that_are_announced_and_do_not_send_cost_others_little),
-		cmocka_unit_test(a_delay_that_is_stated_too_long_does_not_raise_a_rate_that_fell),
-		cmocka_unit_test(a_reading_is_wanted_when_announced_flows_must_have_sent),
-		cmocka_unit_test(a_port_that_is_not_full_bounds_no_flow),
-		cmocka_unit_test(flows_that_fill_the_port_below_the_rate_get_their_share),
-		cmocka_unit_test(flows_that_all_begin_to_use_their_rate_soon_fall_to_their_share),
-		cmocka_unit_test(announcements_at_a_full_port_change_nothing),
-		cmocka_unit_test(a_newcomer_to_an_idle_port_begins_at_once),
-		cmocka_unit_test(a_counter_that_starts_over_changes_nothing),
-		cmocka_unit_test(random_input_keeps_the_advice_within_bounds),
-	};
-
-	return cmocka_run_group_tests_name("advice", tests, NULL, NULL);
 }

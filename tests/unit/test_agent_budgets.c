@@ -44,7 +44,7 @@ static void send_requests(int fd, unsigned n)
 		assert_int_equal(send(fd, &unknown, sizeof(unknown), 0), sizeof(unknown));
 }
 
-static void a_turn_handles_few_requests_of_a_user(void **state)
+RIG_TEST(a_turn_handles_few_requests_of_a_user)
 {
 	enum { CLIENTS = 8, REQUESTS = 100 };
 	struct rig *r = *state;
@@ -101,7 +101,7 @@ static void add_idle_flows(struct rig *r, struct rig_client *c, unsigned n, unsi
 }
 
 /* One user has the maximum of flows, and another user has a few. */
-static void a_turn_scans_few_flows_of_a_user(void **state)
+RIG_TEST(a_turn_scans_few_flows_of_a_user)
 {
 	enum { FLOWS = CCS_AGENT_FLOWS_PER_UID / 2, OTHERS = 100 };
 	struct rig *r = *state;
@@ -142,7 +142,7 @@ static void scan_a_part(struct rig *r, struct rig_client *c, unsigned flows)
 	assert_non_null(entry(r, 0)->scan.next);
 }
 
-static void a_flow_ends_while_a_scan_is_in_progress(void **state)
+RIG_TEST(a_flow_ends_while_a_scan_is_in_progress)
 {
 	enum { FLOWS = CCS_AGENT_TURN_FLOWS + 10 };
 	struct rig *r = *state;
@@ -162,7 +162,7 @@ static void a_flow_ends_while_a_scan_is_in_progress(void **state)
 }
 
 /* Whenever a scan has to visit two more flows, these end, and two others begin. */
-static void ended_flows_do_not_repeat_scans(void **state)
+RIG_TEST(ended_flows_do_not_repeat_scans)
 {
 	enum { FLOWS = CCS_AGENT_TURN_FLOWS + 2 };
 	struct rig *r = *state;
@@ -188,7 +188,7 @@ static void ended_flows_do_not_repeat_scans(void **state)
 }
 
 /* The new flow's client has been scanned, and the scan of another ends the round. */
-static void a_new_flows_request_outlasts_the_round(void **state)
+RIG_TEST(a_new_flows_request_outlasts_the_round)
 {
 	struct rig *r = *state;
 	struct rig_client c = client_of(r, 0, USER), d = client_of(r, 1, USER);
@@ -215,7 +215,7 @@ static void a_new_flows_request_outlasts_the_round(void **state)
 }
 
 /* The time stands still, so only a flow that is added could cause a scan. */
-static void a_user_who_adds_flows_causes_no_scans(void **state)
+RIG_TEST(a_user_who_adds_flows_causes_no_scans)
 {
 	enum { FLOWS = 100 };
 	struct rig *r = *state;
@@ -243,7 +243,7 @@ static struct ccs_user *user_with_budget(struct rig *r, uid_t uid, unsigned left
 	return u;
 }
 
-static void a_user_without_a_budget_waits_and_others_do_not(void **state)
+RIG_TEST(a_user_without_a_budget_waits_and_others_do_not)
 {
 	enum { REQUESTS = 100, LEFT = 30 };
 	struct rig *r = *state;
@@ -285,7 +285,7 @@ static bool is_connected(struct rig *r, uid_t uid)
 	return end != 0;
 }
 
-static void connections_of_a_user_are_limited_in_time(void **state)
+RIG_TEST(connections_of_a_user_are_limited_in_time)
 {
 	enum { FEW = 10, TRIES = 200 };
 	struct rig *r = *state;
@@ -309,7 +309,7 @@ static void connections_of_a_user_are_limited_in_time(void **state)
 }
 
 /* An entry with a debt is not forgotten while one without exists. */
-static void a_user_with_a_debt_is_remembered(void **state)
+RIG_TEST(a_user_with_a_debt_is_remembered)
 {
 	struct rig *r = *state;
 	struct ccs_user *u = user_with_budget(r, USER, 0);
@@ -324,7 +324,7 @@ static void a_user_with_a_debt_is_remembered(void **state)
 }
 
 /* The limit on requests for the status holds when the user has no connection in between. */
-static void the_last_status_of_a_user_is_remembered(void **state)
+RIG_TEST(the_last_status_of_a_user_is_remembered)
 {
 	struct rig *r = *state;
 	const uint64_t next_ns = r->now_ns + CCS_AGENT_STATUS_NS;
@@ -333,24 +333,4 @@ static void the_last_status_of_a_user_is_remembered(void **state)
 	for (uid_t uid = 10000; uid < 10000 + 2 * CCS_AGENT_USERS; uid++)
 		ccs_user_of(r->agent[RP], uid);
 	assert_int_equal(ccs_user_of(r->agent[RP], USER)->status_ns, next_ns);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_turn_handles_few_requests_of_a_user),
-		TEST(a_turn_scans_few_flows_of_a_user),
-		TEST(a_flow_ends_while_a_scan_is_in_progress),
-		TEST(ended_flows_do_not_repeat_scans),
-		TEST(a_new_flows_request_outlasts_the_round),
-		TEST(a_user_who_adds_flows_causes_no_scans),
-		TEST(a_user_without_a_budget_waits_and_others_do_not),
-		TEST(connections_of_a_user_are_limited_in_time),
-		TEST(a_user_with_a_debt_is_remembered),
-		TEST(the_last_status_of_a_user_is_remembered),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,7 +49,7 @@ static struct ccs_cap *connect_process(struct tenants_rig *b, int *fd)
 	return caps;
 }
 
-static void processes_of_a_tenant_share_its_cap(void **state)
+RIG_TEST(processes_of_a_tenant_share_its_cap)
 {
 	struct ccs_cap *caps[4];
 	struct tenants_rig b;
@@ -72,7 +72,7 @@ static void processes_of_a_tenant_share_its_cap(void **state)
 	tenants_end(&b);
 }
 
-static void a_cap_changes_at_once(void **state)
+RIG_TEST(a_cap_changes_at_once)
 {
 	struct ccs_cap_page *page;
 	struct tenants_rig b;
@@ -120,7 +120,7 @@ static const struct ccs_cap_page *page_of(const struct tenants_rig *b, uid_t uid
 }
 
 /* A process may write any time into its page, and so keep all that share it from sending. */
-static void users_of_a_tenant_divide_its_cap(void **state)
+RIG_TEST(users_of_a_tenant_divide_its_cap)
 {
 	const uid_t own = geteuid(), other = own + 1;
 	struct ccs_agent *a;
@@ -153,7 +153,7 @@ static void users_of_a_tenant_divide_its_cap(void **state)
 }
 
 /* Otherwise a process that connects again and again, and keeps what it gets, uses up the agent's memory. */
-static void a_process_that_connects_again_gets_the_same_page(void **state)
+RIG_TEST(a_process_that_connects_again_gets_the_same_page)
 {
 	struct ccs_cap *caps[2];
 	struct tenants_rig b;
@@ -182,7 +182,7 @@ static void a_process_that_connects_again_gets_the_same_page(void **state)
 
 /* A user with many user IDs could otherwise connect again and again until the agent has no descriptors left, and
  * keep its memory in use by keeping the pages. */
-static void pages_of_former_users_are_few_and_released(void **state)
+RIG_TEST(pages_of_former_users_are_few_and_released)
 {
 	struct ccs_client c = { .tenant = 1 };
 	struct ccs_agent *a;
@@ -245,7 +245,7 @@ static void exhaust_descriptors_in_flight(int pair[2])
 }
 
 /* Any user can bring this about: the others must get feedback. In a process that gives up its privileges. */
-static void without_descriptors_to_pass_on_a_process_gets_an_answer(void **state)
+RIG_TEST(without_descriptors_to_pass_on_a_process_gets_an_answer)
 {
 	struct tenants_rig b;
 	pid_t child;
@@ -281,7 +281,7 @@ static struct ccs_client *client_of(const struct tenants_rig *b, uint32_t flows)
 }
 
 /* Root of a container is another user than root, and users without a number may not slow each other. */
-static void flows_that_may_not_slow_each_other_have_two_pages(void **state)
+RIG_TEST(flows_that_may_not_slow_each_other_have_two_pages)
 {
 	struct ccs_client *c[3];
 	struct tenants_rig b;
@@ -314,7 +314,7 @@ static void flows_that_may_not_slow_each_other_have_two_pages(void **state)
 }
 
 /* If there are more ports than entries in a page, the last ports share one entry, and so one cap. */
-static void a_cap_is_of_each_device_and_port(void **state)
+RIG_TEST(a_cap_is_of_each_device_and_port)
 {
 	struct ccs_ipc_add m;
 	struct tenants_rig b;
@@ -339,7 +339,7 @@ static void a_cap_is_of_each_device_and_port(void **state)
 }
 
 /* Slurm's prolog reloads the tenants for each job. A cap that is in force must stay as it is. */
-static void a_reload_leaves_caps_in_force(void **state)
+RIG_TEST(a_reload_leaves_caps_in_force)
 {
 	struct ccs_ipc_result result;
 	struct ccs_cap *before;
@@ -378,7 +378,7 @@ static void a_reload_leaves_caps_in_force(void **state)
 	tenants_end(&b);
 }
 
-static void users_may_lower_the_cap_and_class_of_their_tenant_only(void **state)
+RIG_TEST(users_may_lower_the_cap_and_class_of_their_tenant_only)
 {
 	const struct ccs_terms low = { .cap = 1e8 }, high = { .cap = 4e8 }, none = { 0 };
 	struct tenants_rig b;
@@ -420,19 +420,5 @@ static void users_may_lower_the_cap_and_class_of_their_tenant_only(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(processes_of_a_tenant_share_its_cap),
-		TEST(a_cap_changes_at_once),
-		TEST(a_cap_is_of_each_device_and_port),
-		TEST(users_of_a_tenant_divide_its_cap),
-		TEST(flows_that_may_not_slow_each_other_have_two_pages),
-		TEST(a_process_that_connects_again_gets_the_same_page),
-		TEST(pages_of_former_users_are_few_and_released),
-		TEST(without_descriptors_to_pass_on_a_process_gets_an_answer),
-		TEST(a_reload_leaves_caps_in_force),
-		TEST(users_may_lower_the_cap_and_class_of_their_tenant_only),
-	};
-
-	return cmocka_run_group_tests_name("agent_caps", tests, NULL, NULL);
+	return test_run(NULL, NULL);
 }

@@ -100,7 +100,7 @@ static double share_beside(struct bench *b, uint32_t flows, unsigned ms)
 	return b->bits * 1e3 / ms / GBIT;
 }
 
-static void a_count_that_goes_up_and_down_takes_no_rate_from_others(void **state)
+RIG_TEST(a_count_that_goes_up_and_down_takes_no_rate_from_others)
 {
 	struct bench b;
 
@@ -111,7 +111,7 @@ static void a_count_that_goes_up_and_down_takes_no_rate_from_others(void **state
 	end(&b);
 }
 
-static void absurd_statements_of_one_host_change_no_share(void **state)
+RIG_TEST(absurd_statements_of_one_host_change_no_share)
 {
 	struct bench b;
 
@@ -143,7 +143,7 @@ static uint32_t claimed(struct bench *b, uint32_t flows)
 	return ccs_port_flows(&b->r->agent[NP]->port[0]);
 }
 
-static void a_claim_of_more_flows_than_queue_pairs_is_limited(void **state)
+RIG_TEST(a_claim_of_more_flows_than_queue_pairs_is_limited)
 {
 	struct rig *r = *state;
 	struct bench b;
@@ -168,7 +168,7 @@ static void a_claim_of_more_flows_than_queue_pairs_is_limited(void **state)
 }
 
 /* Twice they get shares, and do not send. The time in which they have no effect then grows. */
-static void flows_that_do_not_send_are_soon_not_believed(void **state)
+RIG_TEST(flows_that_do_not_send_are_soon_not_believed)
 {
 	struct bench b;
 	unsigned slowed = 0;
@@ -188,13 +188,5 @@ static void flows_that_do_not_send_are_soon_not_believed(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(a_count_that_goes_up_and_down_takes_no_rate_from_others),
-		TEST(absurd_statements_of_one_host_change_no_share),
-		TEST(a_claim_of_more_flows_than_queue_pairs_is_limited),
-		TEST(flows_that_do_not_send_are_soon_not_believed),
-	};
-
-	return cmocka_run_group_tests_name("claims", tests, NULL, NULL);
+	return test_run(NULL, NULL);
 }

@@ -46,7 +46,7 @@ static int lingering(int seconds, int *reader)
 }
 
 /* A client cannot delay the loop with a descriptor that it passes. */
-static void slow_close_does_not_block_the_agent(void **state)
+RIG_TEST(slow_close_does_not_block_the_agent)
 {
 	struct rig *r = *state;
 	const int conn = rig_dial(r, RP);
@@ -73,7 +73,7 @@ static void slow_close_does_not_block_the_agent(void **state)
 }
 
 /* recvmsg() itself would close them. */
-static void descriptors_without_place_do_not_block_the_agent(void **state)
+RIG_TEST(descriptors_without_place_do_not_block_the_agent)
 {
 	struct rig *r = *state;
 	const int conn = rig_dial(r, RP);
@@ -125,7 +125,7 @@ static void send_descriptors(int conn, int fd, unsigned n)
 }
 
 /* They stay in the socket, also while closing it takes long. */
-static void many_descriptors_take_the_place_of_one(void **state)
+RIG_TEST(many_descriptors_take_the_place_of_one)
 {
 	enum { N = 64 };
 	struct rig *r = *state;
@@ -160,7 +160,7 @@ static int region_with_memory_beyond_its_end(void)
 	return fd;
 }
 
-static void memory_that_takes_long_to_release_is_not_released_by_the_loop(void **state)
+RIG_TEST(memory_that_takes_long_to_release_is_not_released_by_the_loop)
 {
 	struct rig *r = *state;
 	const int conn = rig_dial(r, RP), fd = region_with_memory_beyond_its_end();
@@ -186,7 +186,7 @@ static unsigned waiting(const struct rig *r)
 }
 
 /* Descriptors that a refused process has sent are closed with its connection. */
-static void slow_close_of_a_refused_connection_does_not_block_the_agent(void **state)
+RIG_TEST(slow_close_of_a_refused_connection_does_not_block_the_agent)
 {
 	struct rig *r = *state;
 	int reader, fd = lingering(3600, &reader), conn;
@@ -209,7 +209,7 @@ static void slow_close_of_a_refused_connection_does_not_block_the_agent(void **s
 }
 
 /* As the 513th and further ones of a user would be. */
-static void lingering_refused_connections_keep_no_other_user_out(void **state)
+RIG_TEST(lingering_refused_connections_keep_no_other_user_out)
 {
 	enum { N = 72 };
 	struct rig *r = *state;
@@ -256,7 +256,7 @@ static int dial_with_descriptor(struct rig *r)
 }
 
 /* The number of connections refused to a user does not matter. */
-static void slow_closes_of_a_user_keep_no_other_user_out(void **state)
+RIG_TEST(slow_closes_of_a_user_keep_no_other_user_out)
 {
 	enum { N = 200 };
 	struct rig *r = *state;
@@ -287,7 +287,7 @@ static void slow_closes_of_a_user_keep_no_other_user_out(void **state)
 }
 
 /* Another user's thread closes, although the first user's is stuck. */
-static void slow_closes_of_a_user_delay_no_close_of_another(void **state)
+RIG_TEST(slow_closes_of_a_user_delay_no_close_of_another)
 {
 	struct rig *r = *state;
 	int conn;
@@ -303,7 +303,7 @@ static void slow_closes_of_a_user_delay_no_close_of_another(void **state)
 }
 
 /* They are closed at once, however many there are: also those with messages. */
-static void refused_connections_without_descriptors_do_not_wait(void **state)
+RIG_TEST(refused_connections_without_descriptors_do_not_wait)
 {
 	struct rig *r = *state;
 
@@ -324,7 +324,7 @@ static void refused_connections_without_descriptors_do_not_wait(void **state)
 }
 
 /* In whichever message they are. */
-static void refused_connections_with_descriptors_wait(void **state)
+RIG_TEST(refused_connections_with_descriptors_wait)
 {
 	struct rig *r = *state;
 	int conn, fd;
@@ -350,7 +350,7 @@ static void refused_connections_with_descriptors_wait(void **state)
 }
 
 /* Then connections wait until one is closed. */
-static void refused_connections_that_are_being_closed_are_limited(void **state)
+RIG_TEST(refused_connections_that_are_being_closed_are_limited)
 {
 	struct rig *r = *state;
 	int conn[3];
@@ -374,25 +374,4 @@ static void refused_connections_that_are_being_closed_are_limited(void **state)
 		close(conn[i]);
 	while (waiting(r))
 		usleep(1000);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(slow_close_does_not_block_the_agent),
-		TEST(descriptors_without_place_do_not_block_the_agent),
-		TEST(many_descriptors_take_the_place_of_one),
-		TEST(memory_that_takes_long_to_release_is_not_released_by_the_loop),
-		TEST(slow_close_of_a_refused_connection_does_not_block_the_agent),
-		TEST(lingering_refused_connections_keep_no_other_user_out),
-		TEST(slow_closes_of_a_user_keep_no_other_user_out),
-		TEST(slow_closes_of_a_user_delay_no_close_of_another),
-		TEST(refused_connections_without_descriptors_do_not_wait),
-		TEST(refused_connections_with_descriptors_wait),
-		TEST(refused_connections_that_are_being_closed_are_limited),
-	};
-
-	return cmocka_run_group_tests_name("agent_closing", tests, NULL, NULL);
 }

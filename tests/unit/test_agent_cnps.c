@@ -11,7 +11,7 @@ enum { RP, NP };
 
 /* -- what they are for ---------------------------------------------------------- */
 
-static void ce_mark_causes_a_cnp_in_the_slot(void **state)
+RIG_TEST(ce_mark_causes_a_cnp_in_the_slot)
 {
 	struct rig *r = *state;
 	struct rig_client c = rig_client_with_flow(r, RP, 1, 7);
@@ -27,7 +27,7 @@ static void ce_mark_causes_a_cnp_in_the_slot(void **state)
 	rig_hang_up(&c);
 }
 
-static void at_most_one_cnp_per_flow_and_interval(void **state)
+RIG_TEST(at_most_one_cnp_per_flow_and_interval)
 {
 	struct rig *r = *state;
 	struct rig_client c = rig_client(r, RP);
@@ -50,7 +50,7 @@ static void at_most_one_cnp_per_flow_and_interval(void **state)
 
 /* -- leases and restarts ------------------------------------------------------------ */
 
-static void no_cnp_is_sent_without_a_lease(void **state)
+RIG_TEST(no_cnp_is_sent_without_a_lease)
 {
 	struct rig *r = *state;
 	struct rig_client c;
@@ -75,7 +75,7 @@ static void no_cnp_is_sent_without_a_lease(void **state)
 }
 
 /* The host is also known for another reason. */
-static void lease_expires(void **state)
+RIG_TEST(lease_expires)
 {
 	struct rig *r = *state;
 	struct rig_client c = rig_client(r, RP), d = rig_client(r, NP);
@@ -92,7 +92,7 @@ static void lease_expires(void **state)
 	rig_hang_up(&d);
 }
 
-static void lease_is_renewed_while_flows_exist(void **state)
+RIG_TEST(lease_is_renewed_while_flows_exist)
 {
 	struct rig *r = *state;
 	struct rig_client c = rig_client(r, RP);
@@ -109,7 +109,7 @@ static void lease_is_renewed_while_flows_exist(void **state)
 	rig_hang_up(&c);
 }
 
-static void cnps_resume_after_the_np_agent_restarts(void **state)
+RIG_TEST(cnps_resume_after_the_np_agent_restarts)
 {
 	struct rig *r = *state;
 	struct rig_client c = rig_client(r, RP);
@@ -134,7 +134,7 @@ static void cnps_resume_after_the_np_agent_restarts(void **state)
 }
 
 /* The region outlives the agent, and its counters continue. */
-static void cnps_resume_after_the_rp_agent_restarts(void **state)
+RIG_TEST(cnps_resume_after_the_rp_agent_restarts)
 {
 	struct rig *r = *state;
 	struct rig_client c = rig_client_with_flow(r, RP, 1, 3);
@@ -157,7 +157,7 @@ static void cnps_resume_after_the_rp_agent_restarts(void **state)
 	rig_hang_up(&c);
 }
 
-static void np_flag_is_set_if_marks_are_captured(void **state)
+RIG_TEST(np_flag_is_set_if_marks_are_captured)
 {
 	struct rig *r = *state;
 	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
@@ -170,7 +170,7 @@ static void np_flag_is_set_if_marks_are_captured(void **state)
 	rig_hang_up(&c);
 }
 
-static void both_directions_work_at_once(void **state)
+RIG_TEST(both_directions_work_at_once)
 {
 	struct rig *r = *state;
 	struct rig_client c = rig_client(r, 0), d = rig_client(r, 1);
@@ -193,7 +193,7 @@ static void both_directions_work_at_once(void **state)
 }
 
 /* Marks come and go with flows, agents and time; each CNP that is sent is received. */
-static void no_cnp_is_lost_or_duplicated(void **state)
+RIG_TEST(no_cnp_is_lost_or_duplicated)
 {
 	enum { FLOWS = 200 };
 	struct rig *r = *state;
@@ -248,7 +248,7 @@ static struct rig_client start_checked(struct rig *r, struct table *t)
 	return c;
 }
 
-static void a_mark_for_a_qp_that_does_not_exist_causes_no_cnp(void **state)
+RIG_TEST(a_mark_for_a_qp_that_does_not_exist_causes_no_cnp)
 {
 	struct rig *r = *state;
 	struct table t = { .qpn = 0x202 };
@@ -270,7 +270,7 @@ static void a_mark_for_a_qp_that_does_not_exist_causes_no_cnp(void **state)
 	rig_hang_up(&c);
 }
 
-static void a_mark_for_a_qp_of_another_peer_causes_no_cnp(void **state)
+RIG_TEST(a_mark_for_a_qp_of_another_peer_causes_no_cnp)
 {
 	struct rig *r = *state;
 	struct table t = { .qpn = 0x201 };
@@ -294,7 +294,7 @@ static void a_mark_for_a_qp_of_another_peer_causes_no_cnp(void **state)
 }
 
 /* Its owner was checked, and no kernel need list it. */
-static void a_mark_for_a_registered_qp_needs_no_check(void **state)
+RIG_TEST(a_mark_for_a_registered_qp_needs_no_check)
 {
 	struct rig *r = *state;
 	struct table t = { .qpn = 0 };
@@ -317,7 +317,7 @@ static void a_mark_for_a_registered_qp_needs_no_check(void **state)
 	rig_hang_up(&d);
 }
 
-static void marks_count_where_qps_cannot_be_checked(void **state)
+RIG_TEST(marks_count_where_qps_cannot_be_checked)
 {
 	struct rig *r = *state;
 	struct table t = { .error = EPROTONOSUPPORT };
@@ -335,7 +335,7 @@ static void marks_count_where_qps_cannot_be_checked(void **state)
 	rig_hang_up(&c);
 }
 
-static void made_up_qp_numbers_cause_a_limited_number_of_checks(void **state)
+RIG_TEST(made_up_qp_numbers_cause_a_limited_number_of_checks)
 {
 	struct rig *r = *state;
 	struct table t = { .qpn = 0x201 };
@@ -352,29 +352,4 @@ static void made_up_qp_numbers_cause_a_limited_number_of_checks(void **state)
 	rig_settle(r);
 	assert_int_equal(rig_cnps(&c, 0), 2);
 	rig_hang_up(&c);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(ce_mark_causes_a_cnp_in_the_slot),
-		TEST(at_most_one_cnp_per_flow_and_interval),
-		TEST(no_cnp_is_sent_without_a_lease),
-		TEST(lease_expires),
-		TEST(lease_is_renewed_while_flows_exist),
-		TEST(cnps_resume_after_the_np_agent_restarts),
-		TEST(cnps_resume_after_the_rp_agent_restarts),
-		TEST(np_flag_is_set_if_marks_are_captured),
-		TEST(both_directions_work_at_once),
-		TEST(no_cnp_is_lost_or_duplicated),
-		TEST(a_mark_for_a_qp_that_does_not_exist_causes_no_cnp),
-		TEST(a_mark_for_a_qp_of_another_peer_causes_no_cnp),
-		TEST(a_mark_for_a_registered_qp_needs_no_check),
-		TEST(marks_count_where_qps_cannot_be_checked),
-		TEST(made_up_qp_numbers_cause_a_limited_number_of_checks),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

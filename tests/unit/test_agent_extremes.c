@@ -50,7 +50,7 @@ static struct rig_client sender(struct rig *r)
 
 /* -- the greatest numbers ---------------------------------------------------------------- */
 
-static void the_greatest_incarnation_shuts_no_host_out(void **state)
+RIG_TEST(the_greatest_incarnation_shuts_no_host_out)
 {
 	struct rig *r = *state;
 	struct rig_client c = sender(r);
@@ -67,7 +67,7 @@ static void the_greatest_incarnation_shuts_no_host_out(void **state)
 	rig_hang_up(&c);
 }
 
-static void the_greatest_sequence_number_silences_no_host(void **state)
+RIG_TEST(the_greatest_sequence_number_silences_no_host)
 {
 	struct rig *r = *state;
 	struct rig_client c = sender(r);
@@ -86,7 +86,7 @@ static void the_greatest_sequence_number_silences_no_host(void **state)
 /* -- the host's own address -------------------------------------------------------------- */
 
 /* The answer goes to the agent itself, and causes no other. */
-static void a_hello_from_the_hosts_own_address_is_answered_once(void **state)
+RIG_TEST(a_hello_from_the_hosts_own_address_is_answered_once)
 {
 	struct rig *r = *state;
 	const struct ccs_agent_totals *t = &r->agent[NP]->totals;
@@ -101,7 +101,7 @@ static void a_hello_from_the_hosts_own_address_is_answered_once(void **state)
 }
 
 /* Queue pairs of one host may be connected to each other. */
-static void forged_messages_from_the_hosts_own_address_slow_none_of_its_flows(void **state)
+RIG_TEST(forged_messages_from_the_hosts_own_address_slow_none_of_its_flows)
 {
 	struct rig *r = *state;
 	struct rig_client c = rig_client(r, RP);
@@ -142,7 +142,7 @@ static void send_as_user(const struct rig *r, int from, int to, struct ccs_wire_
 }
 
 /* Else a user could use up the HELLOs of his host's address that other hosts answer. */
-static void users_of_a_host_send_nothing_in_place_of_its_agent(void **state)
+RIG_TEST(users_of_a_host_send_nothing_in_place_of_its_agent)
 {
 	enum { DATAGRAMS = 200 };
 	struct rig *r = *state;
@@ -172,7 +172,7 @@ static bool refuse_tag(void *arg, const struct ccs_address *peer, uint8_t key, c
 }
 
 /* Each of these messages would also be refused by all checks that follow. */
-static void messages_are_checked_in_the_documented_order(void **state)
+RIG_TEST(messages_are_checked_in_the_documented_order)
 {
 	const struct ccs_agent_auth auth = { .check = refuse_tag };
 	struct rig *r = *state;
@@ -209,7 +209,7 @@ static void messages_are_checked_in_the_documented_order(void **state)
 /* -- clocks ---------------------------------------------------------------------------------- */
 
 /* Incarnations are of the system's time when the agent starts. */
-static void a_clock_that_is_set_back_shuts_no_host_out(void **state)
+RIG_TEST(a_clock_that_is_set_back_shuts_no_host_out)
 {
 	struct rig *r = *state;
 	struct rig_client c = sender(r);
@@ -227,7 +227,7 @@ static void a_clock_that_is_set_back_shuts_no_host_out(void **state)
 	rig_hang_up(&c);
 }
 
-static void a_sender_whose_clock_is_set_back_gets_a_lease(void **state)
+RIG_TEST(a_sender_whose_clock_is_set_back_gets_a_lease)
 {
 	struct rig *r = *state;
 	struct rig_client c = sender(r);
@@ -252,7 +252,7 @@ static uint64_t lagging_clock(void *arg)
 	return ((const struct rig *)arg)->now_ns - hour_ns;
 }
 
-static void a_suspended_host_is_served_when_it_returns(void **state)
+RIG_TEST(a_suspended_host_is_served_when_it_returns)
 {
 	struct rig *r = *state;
 
@@ -273,23 +273,4 @@ static void a_suspended_host_is_served_when_it_returns(void **state)
 		rig_hang_up(&c);
 		rig_pass(r, 10000);
 	}
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(the_greatest_incarnation_shuts_no_host_out),
-		TEST(the_greatest_sequence_number_silences_no_host),
-		TEST(a_hello_from_the_hosts_own_address_is_answered_once),
-		TEST(forged_messages_from_the_hosts_own_address_slow_none_of_its_flows),
-		TEST(users_of_a_host_send_nothing_in_place_of_its_agent),
-		TEST(messages_are_checked_in_the_documented_order),
-		TEST(a_clock_that_is_set_back_shuts_no_host_out),
-		TEST(a_sender_whose_clock_is_set_back_gets_a_lease),
-		TEST(a_suspended_host_is_served_when_it_returns),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,7 +36,7 @@ static int hook(struct rig *r)
 	return fd;
 }
 
-static void a_hook_reaches_the_queue_pair(void **state)
+RIG_TEST(a_hook_reaches_the_queue_pair)
 {
 	struct rig *r = *state;
 	struct rig_client c = rig_client(r, RP);
@@ -52,7 +52,7 @@ static void a_hook_reaches_the_queue_pair(void **state)
 	rig_hang_up(&c);
 }
 
-static void hooks_may_be_wrong(void **state)
+RIG_TEST(hooks_may_be_wrong)
 {
 	static const char endless[65] =
 		"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
@@ -90,7 +90,7 @@ static struct ccs_client *client_of(struct rig *r, bool page)
 }
 
 /* The peer's identity is decided by the agent, not by the client. */
-static void only_the_owner_and_admins_may(void **state)
+RIG_TEST(only_the_owner_and_admins_may)
 {
 	enum { USER = CCS_STANDING_USER, AGENT = CCS_STANDING_AGENT, ADMIN = CCS_STANDING_ADMIN };
 	static const struct { uid_t caller, owner; int standing, of_owner, error; } may[] = {
@@ -145,7 +145,7 @@ static _Noreturn void test_unmapped_users(void)
 }
 
 /* The agent is in a user namespace, as in a container, and its clients are of the host. */
-static void users_without_a_number_may_nothing_to_each_other(void **state)
+TEST(users_without_a_number_may_nothing_to_each_other)
 {
 	int status;
 	pid_t pid;
@@ -170,7 +170,7 @@ static void *run_agent(void *agent)
 	return NULL;
 }
 
-static void the_library_speaks_to_the_agent(void **state)
+RIG_TEST(the_library_speaks_to_the_agent)
 {
 	struct rig *r = *state;
 	struct rig_client c = rig_client(r, RP);
@@ -226,7 +226,7 @@ static void make_sysfs(struct rig *r)
 	r->agent[RP]->counters.sysfs = r->dir;
 }
 
-static void what_a_nic_has_counted_is_shared(void **state)
+RIG_TEST(what_a_nic_has_counted_is_shared)
 {
 	struct rig *r = *state;
 	struct rig_client c;
@@ -249,7 +249,7 @@ static void what_a_nic_has_counted_is_shared(void **state)
 }
 
 /* Signals can be relied on without an agent at the peer, as long as the port is there. */
-static void a_nic_needs_no_peer(void **state)
+RIG_TEST(a_nic_needs_no_peer)
 {
 	struct rig *r = *state;
 	struct rig_client c;
@@ -275,21 +275,4 @@ static void a_nic_needs_no_peer(void **state)
 	assert_int_equal(rig_cnps(&c, 5), 0);
 	rig_hang_up(&c);
 	assert_int_equal(tree_remove(sysfs_path(r, 1, "")), 0);
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_hook_reaches_the_queue_pair),
-		TEST(hooks_may_be_wrong),
-		TEST(only_the_owner_and_admins_may),
-		cmocka_unit_test(users_without_a_number_may_nothing_to_each_other),
-		TEST(the_library_speaks_to_the_agent),
-		TEST(what_a_nic_has_counted_is_shared),
-		TEST(a_nic_needs_no_peer),
-	};
-
-	return cmocka_run_group_tests_name("agent_hook", tests, NULL, NULL);
 }

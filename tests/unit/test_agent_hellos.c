@@ -32,7 +32,7 @@ static struct ccs_agent *suspend_np(struct rig *r)
 	return a;
 }
 
-static void a_lost_first_hello_costs_milliseconds(void **state)
+RIG_TEST(a_lost_first_hello_costs_milliseconds)
 {
 	struct rig *r = *state;
 	struct rig_client c = rig_client(r, RP);
@@ -47,7 +47,7 @@ static void a_lost_first_hello_costs_milliseconds(void **state)
 	rig_hang_up(&c);
 }
 
-static void an_agent_without_cpu_time_costs_no_lease_interval(void **state)
+RIG_TEST(an_agent_without_cpu_time_costs_no_lease_interval)
 {
 	struct rig *r = *state;
 	struct rig_client c = rig_client(r, RP);
@@ -62,7 +62,7 @@ static void an_agent_without_cpu_time_costs_no_lease_interval(void **state)
 }
 
 /* 5 + 10 + … + 640 ms, and then the interval is a second and more. */
-static void first_hellos_to_a_host_without_an_agent_are_few(void **state)
+RIG_TEST(first_hellos_to_a_host_without_an_agent_are_few)
 {
 	struct rig *r = *state;
 	struct rig_client c = rig_client(r, RP);
@@ -84,7 +84,7 @@ static void first_hellos_to_a_host_without_an_agent_are_few(void **state)
 }
 
 /* During a lease, an unanswered HELLO is repeated at the lease's interval. */
-static void renewals_are_not_repeated_sooner(void **state)
+RIG_TEST(renewals_are_not_repeated_sooner)
 {
 	struct rig *r = *state;
 	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
@@ -117,7 +117,7 @@ static struct ccs_wire_message answer(const struct rig *r, struct ccs_agent *np)
 }
 
 /* The first HELLO's answer takes longer than the HELLO is repeated. */
-static void a_late_answer_counts_once(void **state)
+RIG_TEST(a_late_answer_counts_once)
 {
 	struct rig *r = *state;
 	struct rig_client c = rig_client(r, RP);
@@ -143,7 +143,7 @@ static void a_late_answer_counts_once(void **state)
 }
 
 /* An attacker who delays answers can keep them valid for at most a second. */
-static void an_answer_that_is_too_late_is_refused(void **state)
+RIG_TEST(an_answer_that_is_too_late_is_refused)
 {
 	struct rig *r = *state;
 	struct rig_client c = rig_client(r, RP);
@@ -164,7 +164,7 @@ static void an_answer_that_is_too_late_is_refused(void **state)
 }
 
 /* A HELLO is answered by one message, whose size is limited, and answers cause no others. */
-static void repeated_hellos_cause_no_more_answers(void **state)
+RIG_TEST(repeated_hellos_cause_no_more_answers)
 {
 	struct rig *r = *state;
 	struct rig_client c = rig_client(r, RP);
@@ -181,21 +181,4 @@ static void repeated_hellos_cause_no_more_answers(void **state)
 	assert_int_equal(np->totals.hellos_received, sent + 1);
 	assert_int_equal(np->totals.hellos_sent, 0);
 	rig_hang_up(&c);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_lost_first_hello_costs_milliseconds),
-		TEST(an_agent_without_cpu_time_costs_no_lease_interval),
-		TEST(first_hellos_to_a_host_without_an_agent_are_few),
-		TEST(renewals_are_not_repeated_sooner),
-		TEST(a_late_answer_counts_once),
-		TEST(an_answer_that_is_too_late_is_refused),
-		TEST(repeated_hellos_cause_no_more_answers),
-	};
-
-	return cmocka_run_group_tests_name("agent hellos", tests, NULL, NULL);
 }

@@ -32,7 +32,7 @@ static void close_reader(struct rig *r, struct rig_client *c)
 	r->agent[READER]->config.capture = false;
 }
 
-static void a_mark_on_an_answer_is_a_cnp_for_the_reader(void **state)
+RIG_TEST(a_mark_on_an_answer_is_a_cnp_for_the_reader)
 {
 	struct rig *r = *state;
 	struct rig_client c = open_reader(r);
@@ -50,7 +50,7 @@ static void a_mark_on_an_answer_is_a_cnp_for_the_reader(void **state)
 	close_reader(r, &c);
 }
 
-static void the_responder_needs_no_agent(void **state)
+RIG_TEST(the_responder_needs_no_agent)
 {
 	struct rig *r = *state;
 	struct rig_client c = open_reader(r);
@@ -62,7 +62,7 @@ static void the_responder_needs_no_agent(void **state)
 	close_reader(r, &c);
 }
 
-static void a_reader_gets_one_cnp_an_interval(void **state)
+RIG_TEST(a_reader_gets_one_cnp_an_interval)
 {
 	struct rig *r = *state;
 	struct rig_client c = open_reader(r);
@@ -94,7 +94,7 @@ static void add_both_ends(struct rig *r, struct rig_client *reader, struct rig_c
 }
 
 /* The peer's WRITEs and the answers to our READs come to one QP, each of another flow. */
-static void one_qp_that_reads_and_is_written_to(void **state)
+RIG_TEST(one_qp_that_reads_and_is_written_to)
 {
 	struct rig *r = *state;
 	struct rig_client c = open_reader(r), d = rig_client(r, RESPONDER);
@@ -112,7 +112,7 @@ static void one_qp_that_reads_and_is_written_to(void **state)
 }
 
 /* To slow a flow does not help a way that it sends no data on. */
-static void requests_and_acknowledgements_are_no_data(void **state)
+RIG_TEST(requests_and_acknowledgements_are_no_data)
 {
 	struct rig *r = *state;
 	struct rig_client c = open_reader(r), d = rig_client(r, RESPONDER);
@@ -128,7 +128,7 @@ static void requests_and_acknowledgements_are_no_data(void **state)
 }
 
 /* The QP must be registered, and connected to the host that the packet is from. */
-static void answers_to_other_queue_pairs_are_no_cnps(void **state)
+RIG_TEST(answers_to_other_queue_pairs_are_no_cnps)
 {
 	struct rig *r = *state;
 	struct rig_client c = open_reader(r);
@@ -153,7 +153,7 @@ static void answers_to_other_queue_pairs_are_no_cnps(void **state)
 	close_reader(r, &c);
 }
 
-static void the_slot_states_whether_marks_are_seen(void **state)
+RIG_TEST(the_slot_states_whether_marks_are_seen)
 {
 	struct rig *r = *state;
 	struct rig_client c = rig_client(r, READER);
@@ -269,7 +269,9 @@ static struct ccs_path_telemetry seen(const struct rig_client *c, uint32_t slot)
 	return t;
 }
 
-static void a_reader_has_the_record_of_its_own_port(void **state)
+#define MEASURED(name_) TEST_WITH(name_, setup_gbit, teardown_measured)
+
+MEASURED(a_reader_has_the_record_of_its_own_port)
 {
 	struct ccs_path_telemetry first, t;
 	struct rig *r = *state;
@@ -298,7 +300,7 @@ static void a_reader_has_the_record_of_its_own_port(void **state)
 /*
  * The new agent numbers its records again: the slots still have the numbers of the previous agent.
  */
-static void another_agent_begins_with_no_record(void **state)
+MEASURED(another_agent_begins_with_no_record)
 {
 	struct rig *r = *state;
 	struct rig_client c = open_readers(r, 1);
@@ -320,7 +322,7 @@ static void another_agent_begins_with_no_record(void **state)
 }
 
 /* Flows whose data arrive at one port share its rate. */
-static void flows_from_both_sides_share_a_port(void **state)
+MEASURED(flows_from_both_sides_share_a_port)
 {
 	struct rig *r = *state;
 	struct rig_client c = open_readers(r, 3), writer = rig_client(r, RESPONDER);
@@ -341,7 +343,7 @@ static void flows_from_both_sides_share_a_port(void **state)
 	rig_hang_up(&c);
 }
 
-static void a_port_is_measured_only_while_it_is_read_by(void **state)
+MEASURED(a_port_is_measured_only_while_it_is_read_by)
 {
 	struct rig *r = *state;
 	struct rig_client c = open_readers(r, 1);
@@ -362,7 +364,7 @@ static void a_port_is_measured_only_while_it_is_read_by(void **state)
 	assert_int_equal(a->peers.nunused, CCS_SHM_PATHS); /* its records are free again */
 }
 
-static void a_port_of_unknown_speed_gives_nothing(void **state)
+TEST_WITH(a_port_of_unknown_speed_gives_nothing, setup_unknown, teardown_measured)
 {
 	struct rig *r = *state;
 	struct rig_client c = open_readers(r, 1);
@@ -380,7 +382,7 @@ static void a_port_of_unknown_speed_gives_nothing(void **state)
 }
 
 /* Records of a port on the data's path. */
-static void records_from_elsewhere_are_of_the_path(void **state)
+MEASURED(records_from_elsewhere_are_of_the_path)
 {
 	struct ccs_ipc_record m = { .type = CCS_IPC_RECORD, .link = 7, .hop = 1,
 				      .capacity = GBIT };
@@ -421,7 +423,7 @@ static struct rig_client open_advised(struct rig *r, uint32_t agent, unsigned n)
 	return c;
 }
 
-static void a_reader_is_advised_the_rate_of_its_own_port(void **state)
+MEASURED(a_reader_is_advised_the_rate_of_its_own_port)
 {
 	struct rig *r = *state;
 	struct rig_client c = open_advised(r, READER, 1);
@@ -436,7 +438,7 @@ static void a_reader_is_advised_the_rate_of_its_own_port(void **state)
 	rig_hang_up(&c);
 }
 
-static void readers_of_telemetry_alone_make_no_port_advise(void **state)
+MEASURED(readers_of_telemetry_alone_make_no_port_advise)
 {
 	struct rig *r = *state;
 	struct rig_client c = open_readers(r, 1);
@@ -447,7 +449,7 @@ static void readers_of_telemetry_alone_make_no_port_advise(void **state)
 	rig_hang_up(&c);
 }
 
-static void a_full_port_bounds_its_readers(void **state)
+MEASURED(a_full_port_bounds_its_readers)
 {
 	struct rig *r = *state;
 	struct rig_client c = open_advised(r, READER, 4);
@@ -462,7 +464,7 @@ static void a_full_port_bounds_its_readers(void **state)
 	rig_hang_up(&c);
 }
 
-static void a_reader_and_a_sender_share_the_rate_of_a_port(void **state)
+MEASURED(a_reader_and_a_sender_share_the_rate_of_a_port)
 {
 	struct rig *r = *state;
 	struct rig_client c = open_advised(r, READER, 1), writer;
@@ -483,12 +485,9 @@ static void a_reader_and_a_sender_share_the_rate_of_a_port(void **state)
 	rig_hang_up(&c);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
-#define MEASURED(name) cmocka_unit_test_setup_teardown(name, setup_gbit, teardown_measured)
-
 /* -- which networks are served --------------------------------------------------------------- */
 
-static void without_a_key_only_networks_of_rdma_devices_are_served(void **state)
+MEASURED(without_a_key_only_networks_of_rdma_devices_are_served)
 {
 	struct rig *r = *state;
 	struct ccs_gids g = { .n = 0 };
@@ -503,31 +502,4 @@ static void without_a_key_only_networks_of_rdma_devices_are_served(void **state)
 	put_file(r, "infiniband/fake0/ports/2/gids/0", "0000:0000:0000:0000:0000:ffff:0a00:0002\n");
 	assert_false(ccs_gids_admit(&g, sysfs, &other, 2000000002)); /* it reads once a second */
 	assert_true(ccs_gids_admit(&g, sysfs, &other, 3100000000));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_mark_on_an_answer_is_a_cnp_for_the_reader),
-		TEST(the_responder_needs_no_agent),
-		TEST(a_reader_gets_one_cnp_an_interval),
-		TEST(one_qp_that_reads_and_is_written_to),
-		TEST(requests_and_acknowledgements_are_no_data),
-		TEST(answers_to_other_queue_pairs_are_no_cnps),
-		TEST(the_slot_states_whether_marks_are_seen),
-		MEASURED(a_reader_has_the_record_of_its_own_port),
-		MEASURED(another_agent_begins_with_no_record),
-		MEASURED(flows_from_both_sides_share_a_port),
-		MEASURED(a_port_is_measured_only_while_it_is_read_by),
-		MEASURED(records_from_elsewhere_are_of_the_path),
-		MEASURED(a_reader_is_advised_the_rate_of_its_own_port),
-		MEASURED(readers_of_telemetry_alone_make_no_port_advise),
-		MEASURED(a_full_port_bounds_its_readers),
-		MEASURED(a_reader_and_a_sender_share_the_rate_of_a_port),
-		MEASURED(without_a_key_only_networks_of_rdma_devices_are_served),
-		cmocka_unit_test_setup_teardown(a_port_of_unknown_speed_gives_nothing,
-						setup_unknown, teardown_measured),
-	};
-
-	return cmocka_run_group_tests_name("inbound", tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@ enum { RP, NP };
 
 /* -- how much there may be --------------------------------------------------------------- */
 
-static void ten_thousand_flows_of_one_client(void **state)
+RIG_TEST(ten_thousand_flows_of_one_client)
 {
 	enum { FLOWS = 10000 };
 	struct rig *r = *state;
@@ -76,7 +76,7 @@ static long kb_of_clients(struct rig *r, uint32_t slot)
 }
 
 /* 511 connections of one user, with one queue pair each, took 217 MB. */
-static void a_high_slot_takes_no_more_memory_than_a_low_one(void **state)
+RIG_TEST(a_high_slot_takes_no_more_memory_than_a_low_one)
 {
 	struct rig *r = *state;
 	long low, high;
@@ -109,7 +109,7 @@ static uint32_t add_peer(struct rig *r, const struct rig_client *c, unsigned i)
 	return (uint32_t)result.error;
 }
 
-static void flows_of_a_user_leave_peers_for_others(void **state)
+RIG_TEST(flows_of_a_user_leave_peers_for_others)
 {
 	struct rig *r = *state;
 	struct rig_client c = rig_client(r, RP);
@@ -137,7 +137,7 @@ static int add_flow(struct rig *r, const struct rig_client *c, unsigned n)
 	return result.error;
 }
 
-static void flows_of_a_user_leave_some_for_others(void **state)
+RIG_TEST(flows_of_a_user_leave_some_for_others)
 {
 	enum { CLIENTS = CCS_AGENT_FLOWS_PER_UID / CCS_SHM_SLOTS };
 	struct rig *r = *state;
@@ -178,7 +178,7 @@ static void punch(const struct rig_client *c, size_t from)
 }
 
 /* The kernel charges pages to the process that accesses them first. */
-static void a_region_that_is_not_allocated_is_refused(void **state)
+RIG_TEST(a_region_that_is_not_allocated_is_refused)
 {
 	struct rig *r = *state;
 	struct rig_client c = { .shm_fd = rig_region(&c.shm), .fd = rig_dial(r, RP) };
@@ -208,7 +208,7 @@ static struct rig_client client_with_pages(struct rig *r)
 	return c;
 }
 
-static void a_region_whose_memory_is_released_is_not_allocated_again(void **state)
+RIG_TEST(a_region_whose_memory_is_released_is_not_allocated_again)
 {
 	struct rig *r = *state;
 	struct rig_client c = client_with_pages(r), d;
@@ -237,7 +237,7 @@ static void a_region_whose_memory_is_released_is_not_allocated_again(void **stat
 }
 
 /* As root of a container can, which has the user ID of the host's root. */
-static void no_process_denies_feedback_to_an_administrator_of_the_same_user(void **state)
+RIG_TEST(no_process_denies_feedback_to_an_administrator_of_the_same_user)
 {
 	struct rig *r = *state;
 	struct rig_client c = client_with_pages(r), d = rig_client(r, RP), e;
@@ -268,7 +268,7 @@ static void no_process_denies_feedback_to_an_administrator_of_the_same_user(void
 }
 
 /* A CNP or a request of the process may come before the agent notices it. */
-static void accesses_to_released_memory_allocate_one_page(void **state)
+RIG_TEST(accesses_to_released_memory_allocate_one_page)
 {
 	struct rig *r = *state;
 	struct rig_client c = client_with_pages(r);
@@ -287,7 +287,7 @@ static void accesses_to_released_memory_allocate_one_page(void **state)
 }
 
 /* As one remote host with many addresses can make. */
-static void hosts_that_send_leave_peers_for_flows_of_this_host(void **state)
+RIG_TEST(hosts_that_send_leave_peers_for_flows_of_this_host)
 {
 	struct rig *r = *state;
 	struct rig_client c;
@@ -337,7 +337,7 @@ static void lease_to_attacker(struct rig *r, unsigned from, unsigned to)
 }
 
 /* In the largest network, the host that has sent no message for the longest time is replaced. */
-static void hosts_of_one_network_leave_places_for_other_networks(void **state)
+RIG_TEST(hosts_of_one_network_leave_places_for_other_networks)
 {
 	struct rig *r = *state;
 	struct rig_client c = rig_client(r, RP);
@@ -365,7 +365,7 @@ static void hosts_of_one_network_leave_places_for_other_networks(void **state)
 	rig_hang_up(&c);
 }
 
-static void peer_table_overflow_is_refused_and_recovers(void **state)
+RIG_TEST(peer_table_overflow_is_refused_and_recovers)
 {
 	struct rig *r = *state;
 	struct rig_client c = rig_client(r, RP);
@@ -384,25 +384,4 @@ static void peer_table_overflow_is_refused_and_recovers(void **state)
 	c = rig_client(r, RP);
 	assert_int_equal(rig_add(r, &c, RP, 1, 0), 0);
 	rig_hang_up(&c);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(ten_thousand_flows_of_one_client),
-		TEST(a_high_slot_takes_no_more_memory_than_a_low_one),
-		TEST(peer_table_overflow_is_refused_and_recovers),
-		TEST(flows_of_a_user_leave_peers_for_others),
-		TEST(flows_of_a_user_leave_some_for_others),
-		TEST(a_region_that_is_not_allocated_is_refused),
-		TEST(a_region_whose_memory_is_released_is_not_allocated_again),
-		TEST(no_process_denies_feedback_to_an_administrator_of_the_same_user),
-		TEST(accesses_to_released_memory_allocate_one_page),
-		TEST(hosts_of_one_network_leave_places_for_other_networks),
-		TEST(hosts_that_send_leave_peers_for_flows_of_this_host),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

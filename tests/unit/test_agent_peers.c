@@ -56,7 +56,7 @@ static uint64_t stated_incarnation(struct rig *r, int host, const char *from)
  * A host that can only send from an address cannot use messages that it receives at another
  * address.
  */
-static void incarnation_differs_between_hosts(void **state)
+RIG_TEST(incarnation_differs_between_hosts)
 {
 	struct rig *r = *state;
 	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
@@ -74,7 +74,7 @@ static void incarnation_differs_between_hosts(void **state)
 }
 
 /* As it was published. */
-static void siphash_matches_the_reference_vector(void **state)
+TEST(siphash_matches_the_reference_vector)
 {
 	const uint64_t key[2] = { 0x0706050403020100, 0x0f0e0d0c0b0a0908 }, word = key[0];
 
@@ -82,7 +82,7 @@ static void siphash_matches_the_reference_vector(void **state)
 	assert_true(ccs_siphash(key, &word, 1) == 0x93f5f5799a932462);
 }
 
-static void forged_cnps_are_refused(void **state)
+RIG_TEST(forged_cnps_are_refused)
 {
 	struct rig *r = *state;
 	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
@@ -112,7 +112,7 @@ static void forged_cnps_are_refused(void **state)
 	rig_hang_up(&c);
 }
 
-static void duplicate_and_late_cnps_are_refused(void **state)
+RIG_TEST(duplicate_and_late_cnps_are_refused)
 {
 	struct rig *r = *state;
 	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
@@ -143,7 +143,7 @@ static void duplicate_and_late_cnps_are_refused(void **state)
 }
 
 /* Messages to a previous incarnation of an agent are not accepted. */
-static void messages_from_before_a_restart_are_refused(void **state)
+RIG_TEST(messages_from_before_a_restart_are_refused)
 {
 	struct rig *r = *state;
 	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
@@ -163,7 +163,7 @@ static void messages_from_before_a_restart_are_refused(void **state)
 }
 
 /* A HELLO of a sender that does not receive the answer neither grants nor ends a lease. */
-static void unverified_hello_changes_nothing(void **state)
+RIG_TEST(unverified_hello_changes_nothing)
 {
 	struct rig *r = *state;
 	struct rig_client c = rig_client(r, RP);
@@ -204,7 +204,7 @@ static void unverified_hello_changes_nothing(void **state)
 }
 
 /* NP only receives, so it holds no lease at RP. */
-static void recorded_messages_of_an_earlier_incarnation_are_refused(void **state)
+RIG_TEST(recorded_messages_of_an_earlier_incarnation_are_refused)
 {
 	struct rig *r = *state;
 	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
@@ -231,7 +231,7 @@ static void recorded_messages_of_an_earlier_incarnation_are_refused(void **state
 }
 
 /* A HELLO may be recorded as well: whether it is of the present one, only an answer shows. */
-static void an_incarnation_that_has_not_answered_slows_no_flow(void **state)
+RIG_TEST(an_incarnation_that_has_not_answered_slows_no_flow)
 {
 	struct rig *r = *state;
 	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
@@ -250,7 +250,7 @@ static void an_incarnation_that_has_not_answered_slows_no_flow(void **state)
 	rig_hang_up(&c);
 }
 
-static void replies_to_unverified_hellos_are_limited(void **state)
+RIG_TEST(replies_to_unverified_hellos_are_limited)
 {
 	struct rig *r = *state;
 	struct ccs_wire_message m = {
@@ -291,7 +291,7 @@ static void assert_leased_in_time(struct rig *r)
 	rig_hang_up(&c);
 }
 
-static void hellos_of_one_address_do_not_lock_out_others(void **state)
+RIG_TEST(hellos_of_one_address_do_not_lock_out_others)
 {
 	struct rig *r = *state;
 	struct ccs_wire_message m = {
@@ -305,7 +305,7 @@ static void hellos_of_one_address_do_not_lock_out_others(void **state)
 	assert_leased_in_time(r);
 }
 
-static void hellos_of_one_network_do_not_lock_out_others(void **state)
+RIG_TEST(hellos_of_one_network_do_not_lock_out_others)
 {
 	struct rig *r = *state;
 	struct ccs_wire_message m = {
@@ -324,7 +324,7 @@ static void hellos_of_one_network_do_not_lock_out_others(void **state)
 }
 
 /* At most once by each address, so that each is limited by its network or by all only. */
-static void hellos_by_ipv6_are_limited_by_network_and_host(void **state)
+RIG_TEST(hellos_by_ipv6_are_limited_by_network_and_host)
 {
 	struct rig *r = *state;
 	struct ccs_address remote;
@@ -350,7 +350,7 @@ static void hellos_by_ipv6_are_limited_by_network_and_host(void **state)
 	assert_int_equal(link, 125);
 }
 
-static void other_wire_version_is_warned_about_once(void **state)
+RIG_TEST(other_wire_version_is_warned_about_once)
 {
 	struct rig *r = *state;
 	uint8_t m[48] = { 'C', 'C', 'S', 'W', 9, 1 };
@@ -363,7 +363,7 @@ static void other_wire_version_is_warned_about_once(void **state)
 	assert_non_null(strstr(r->said, "127.0.0.9: it uses protocol version 9"));
 }
 
-static void a_trouble_that_lasts_is_reported_once_an_hour(void **state)
+RIG_TEST(a_trouble_that_lasts_is_reported_once_an_hour)
 {
 	struct rig *r = *state;
 	uint8_t m[48] = { 'C', 'C', 'S', 'W', 9, 1 };
@@ -381,7 +381,7 @@ static void a_trouble_that_lasts_is_reported_once_an_hour(void **state)
 }
 
 /* Random bytes, and true messages with a few bits or the length changed. */
-static void random_messages_are_harmless(void **state)
+RIG_TEST(random_messages_are_harmless)
 {
 	struct rig *r = *state;
 	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
@@ -445,7 +445,7 @@ static int sum_select(void *arg, const struct ccs_address *peer)
 	return 0;
 }
 
-static void messages_with_a_wrong_key_are_refused(void **state)
+RIG_TEST(messages_with_a_wrong_key_are_refused)
 {
 	struct rig *r = *state;
 	uint8_t key = 7, other = 8;
@@ -474,7 +474,7 @@ static void messages_with_a_wrong_key_are_refused(void **state)
 	rig_hang_up(&c);
 }
 
-static void hellos_without_the_key_use_up_nothing_that_is_limited(void **state)
+RIG_TEST(hellos_without_the_key_use_up_nothing_that_is_limited)
 {
 	struct rig *r = *state;
 	uint8_t key = 7;
@@ -496,31 +496,4 @@ static void hellos_without_the_key_use_up_nothing_that_is_limited(void **state)
 	rig_settle(r);
 	assert_int_equal(rig_cnps(&c, 0), 1);
 	rig_hang_up(&c);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(siphash_matches_the_reference_vector),
-		TEST(incarnation_differs_between_hosts),
-		TEST(forged_cnps_are_refused),
-		TEST(duplicate_and_late_cnps_are_refused),
-		TEST(messages_from_before_a_restart_are_refused),
-		TEST(unverified_hello_changes_nothing),
-		TEST(recorded_messages_of_an_earlier_incarnation_are_refused),
-		TEST(an_incarnation_that_has_not_answered_slows_no_flow),
-		TEST(replies_to_unverified_hellos_are_limited),
-		TEST(hellos_of_one_address_do_not_lock_out_others),
-		TEST(hellos_of_one_network_do_not_lock_out_others),
-		TEST(hellos_by_ipv6_are_limited_by_network_and_host),
-		TEST(hellos_without_the_key_use_up_nothing_that_is_limited),
-		TEST(other_wire_version_is_warned_about_once),
-		TEST(a_trouble_that_lasts_is_reported_once_an_hour),
-		TEST(random_messages_are_harmless),
-		TEST(messages_with_a_wrong_key_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

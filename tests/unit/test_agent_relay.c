@@ -21,7 +21,7 @@ static struct ccs_wire_message forged(const struct bench *b, uint64_t ahead)
 	};
 }
 
-static void late_echoes_are_ignored(void **state)
+RIG_TEST(late_echoes_are_ignored)
 {
 	struct ccs_wire_message m;
 	struct bench b;
@@ -39,7 +39,7 @@ static void late_echoes_are_ignored(void **state)
 	end(&b);
 }
 
-static void only_the_peer_is_believed(void **state)
+RIG_TEST(only_the_peer_is_believed)
 {
 	struct ccs_path_telemetry before;
 	struct ccs_wire_message m;
@@ -66,7 +66,7 @@ static void only_the_peer_is_believed(void **state)
 }
 
 /* For any records, the region has at most as many hops as fit, and no time later than now. */
-static void any_records_are_survived(void **state)
+RIG_TEST(any_records_are_survived)
 {
 	struct ccs_wire_message m;
 	struct ccs_path_telemetry t;
@@ -159,7 +159,7 @@ static void switch_reports(struct bench *b, uint32_t link, uint16_t hop, uint64_
 	switch_sends(b, &m);
 }
 
-static void records_of_switches_go_on_to_senders(void **state)
+RIG_TEST(records_of_switches_go_on_to_senders)
 {
 	struct ccs_wire_message m;
 	struct ccs_path_telemetry t;
@@ -211,7 +211,7 @@ static void settle_port(struct bench *b)
 }
 
 /* Each echo is of the time of the switch's record, once it has found into step. */
-static void counters_are_read_when_a_switch_reports(void **state)
+RIG_TEST(counters_are_read_when_a_switch_reports)
 {
 	struct bench b;
 
@@ -229,7 +229,7 @@ static void counters_are_read_when_a_switch_reports(void **state)
 }
 
 /* A port further away, 1 ms before the other end of this host's link: it waits for that. */
-static void what_came_in_is_of_the_time_of_the_nearest_port(void **state)
+RIG_TEST(what_came_in_is_of_the_time_of_the_nearest_port)
 {
 	struct bench b;
 
@@ -247,7 +247,7 @@ static void what_came_in_is_of_the_time_of_the_nearest_port(void **state)
 	end(&b);
 }
 
-static void switches_are_asked_as_senders_want(void **state)
+RIG_TEST(switches_are_asked_as_senders_want)
 {
 	struct ccs_wire_message m;
 	struct bench b;
@@ -281,7 +281,7 @@ static void switches_are_asked_as_senders_want(void **state)
 	end(&b);
 }
 
-static void a_switch_that_does_not_reply_is_left_out(void **state)
+RIG_TEST(a_switch_that_does_not_reply_is_left_out)
 {
 	struct ccs_wire_message m;
 	struct bench b;
@@ -302,7 +302,7 @@ static void a_switch_that_does_not_reply_is_left_out(void **state)
 	end(&b);
 }
 
-static void processes_may_report_links(void **state)
+RIG_TEST(processes_may_report_links)
 {
 	struct ccs_ipc_record m = { .type = CCS_IPC_RECORD, .link = 31, .hop = 1, .ts_ns = 5,
 				      .tx_bytes = 6, .qlen_bytes = 7, .capacity = 8 };
@@ -330,23 +330,4 @@ static void processes_may_report_links(void **state)
 	assert_int_equal(rig_request(b.r, hook.fd, &m, sizeof(m)), EINVAL);
 	rig_hang_up(&hook);
 	end(&b);
-}
-
-#define TEST(t) cmocka_unit_test_setup_teardown(t, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(late_echoes_are_ignored),
-		TEST(only_the_peer_is_believed),
-		TEST(any_records_are_survived),
-		TEST(records_of_switches_go_on_to_senders),
-		TEST(counters_are_read_when_a_switch_reports),
-		TEST(what_came_in_is_of_the_time_of_the_nearest_port),
-		TEST(switches_are_asked_as_senders_want),
-		TEST(a_switch_that_does_not_reply_is_left_out),
-		TEST(processes_may_report_links),
-	};
-
-	return cmocka_run_group_tests_name("telemetry of others", tests, NULL, NULL);
 }

@@ -18,7 +18,7 @@ static uint64_t echoes(const struct bench *b)
 
 /* -- the receiver's own record ------------------------------------------------------- */
 
-static void received_bytes_are_reported(void **state)
+RIG_TEST(received_bytes_are_reported)
 {
 	struct ccs_path_telemetry first, t;
 	struct bench b;
@@ -44,7 +44,7 @@ static void received_bytes_are_reported(void **state)
 }
 
 /* The flow is about to send, so its slot is read often: without telemetry it may begin too fast. */
-static void a_new_flow_has_telemetry_within_a_millisecond(void **state)
+RIG_TEST(a_new_flow_has_telemetry_within_a_millisecond)
 {
 	struct bench b;
 
@@ -62,7 +62,7 @@ static void a_new_flow_has_telemetry_within_a_millisecond(void **state)
 }
 
 /* An idle flow costs little: its slot is read rarely once it is no longer new. */
-static void idle_flows_are_looked_at_rarely(void **state)
+RIG_TEST(idle_flows_are_looked_at_rarely)
 {
 	const struct ccs_agent *a;
 	unsigned looks = 0;
@@ -81,7 +81,7 @@ static void idle_flows_are_looked_at_rarely(void **state)
 }
 
 /* A HELLO that has waited in a queue does not make records appear older. */
-static void a_late_hello_makes_no_record_older(void **state)
+RIG_TEST(a_late_hello_makes_no_record_older)
 {
 	struct ccs_wire_message m = { .header.type = CCS_WIRE_HELLO };
 	const struct ccs_agent *rp, *np;
@@ -120,7 +120,7 @@ static uint64_t stumbling(void *arg)
  * The interval is at least 20 times the uncertainty of its ends: rates have an error of at most 5
  * %.
  */
-static void samples_of_an_uncertain_time_are_not_used(void **state)
+RIG_TEST(samples_of_an_uncertain_time_are_not_used)
 {
 	struct ccs_path_telemetry last, t;
 	struct rig *r = *state;
@@ -149,7 +149,7 @@ static void samples_of_an_uncertain_time_are_not_used(void **state)
 	end(&b);
 }
 
-static void silence_while_nothing_moves(void **state)
+RIG_TEST(silence_while_nothing_moves)
 {
 	struct bench b;
 	uint64_t before;
@@ -171,7 +171,7 @@ static void silence_while_nothing_moves(void **state)
 	end(&b);
 }
 
-static void period_and_share_of_the_link_are_kept(void **state)
+RIG_TEST(period_and_share_of_the_link_are_kept)
 {
 	struct bench b;
 	uint64_t before;
@@ -194,7 +194,7 @@ static void period_and_share_of_the_link_are_kept(void **state)
 	end(&b);
 }
 
-static void all_senders_flows_are_counted(void **state)
+RIG_TEST(all_senders_flows_are_counted)
 {
 	struct rig_client other;
 	struct bench b;
@@ -223,7 +223,7 @@ static void all_senders_flows_are_counted(void **state)
 }
 
 /* One host with a lease cannot make all others believe that the port is shared by 2^32 flows. */
-static void a_claim_of_many_flows_counts_as_a_limited_number(void **state)
+RIG_TEST(a_claim_of_many_flows_counts_as_a_limited_number)
 {
 	const struct ccs_agent *np, *rp;
 	struct ccs_wire_message m;
@@ -246,7 +246,7 @@ static void a_claim_of_many_flows_counts_as_a_limited_number(void **state)
 	end(&b);
 }
 
-static void flows_that_ended_are_not_counted(void **state)
+RIG_TEST(flows_that_ended_are_not_counted)
 {
 	const struct ccs_agent *np;
 	struct bench b;
@@ -263,7 +263,7 @@ static void flows_that_ended_are_not_counted(void **state)
 }
 
 /* One user has many idle flows, another one flow that starts to send. */
-static void idle_flows_of_a_user_do_not_delay_the_telemetry_of_others(void **state)
+RIG_TEST(idle_flows_of_a_user_do_not_delay_the_telemetry_of_others)
 {
 	enum { IDLE = 20000 };
 	struct rig *r = *state;
@@ -298,7 +298,7 @@ static void idle_flows_of_a_user_do_not_delay_the_telemetry_of_others(void **sta
 }
 
 /* It is said once, and measured again when it is back. */
-static void a_port_may_vanish_and_come_back(void **state)
+RIG_TEST(a_port_may_vanish_and_come_back)
 {
 	struct ccs_path_telemetry before;
 	struct bench b;
@@ -319,7 +319,7 @@ static void a_port_may_vanish_and_come_back(void **state)
 }
 
 /* How many share the link, before anything of the new flow's has arrived. */
-static void new_flows_get_the_number_at_once(void **state)
+RIG_TEST(new_flows_get_the_number_at_once)
 {
 	struct rig_client other;
 	struct ccs_path_telemetry t;
@@ -339,7 +339,7 @@ static void new_flows_get_the_number_at_once(void **state)
 	end(&b);
 }
 
-static void a_restarted_receiver_has_another_link(void **state)
+RIG_TEST(a_restarted_receiver_has_another_link)
 {
 	struct ccs_path_telemetry before, t;
 	struct bench b;
@@ -359,7 +359,7 @@ static void a_restarted_receiver_has_another_link(void **state)
 	end(&b);
 }
 
-static void counters_that_start_over_are_another_link(void **state)
+RIG_TEST(counters_that_start_over_are_another_link)
 {
 	struct ccs_path_telemetry before;
 	struct bench b;
@@ -374,7 +374,7 @@ static void counters_that_start_over_are_another_link(void **state)
 	end(&b);
 }
 
-static void unknown_speed_is_warned_about_once(void **state)
+RIG_TEST(unknown_speed_is_warned_about_once)
 {
 	struct bench b;
 
@@ -405,7 +405,7 @@ static void begin_advised(struct bench *b, void **state, bool with_switch)
 	b->c.shm->slot[1].segment = 4096;
 }
 
-static void a_lone_flow_is_advised_nearly_the_line(void **state)
+RIG_TEST(a_lone_flow_is_advised_nearly_the_line)
 {
 	struct bench b;
 
@@ -423,7 +423,7 @@ static void add_advised(struct bench *b, uint32_t slot)
 	assert_int_equal(rig_add(b->r, &b->c, RP, slot, slot), 0);
 }
 
-static void a_full_port_bounds_its_flows(void **state)
+RIG_TEST(a_full_port_bounds_its_flows)
 {
 	struct bench b;
 
@@ -438,7 +438,7 @@ static void a_full_port_bounds_its_flows(void **state)
 }
 
 /* It is counted when it sends, not when it connects. */
-static void a_newcomer_at_a_port_that_is_not_full_slows_nobody(void **state)
+RIG_TEST(a_newcomer_at_a_port_that_is_not_full_slows_nobody)
 {
 	struct bench b;
 
@@ -453,7 +453,7 @@ static void a_newcomer_at_a_port_that_is_not_full_slows_nobody(void **state)
 	end(&b);
 }
 
-static void flows_with_telemetry_alone_get_it_unchanged(void **state)
+RIG_TEST(flows_with_telemetry_alone_get_it_unchanged)
 {
 	struct bench b;
 
@@ -461,34 +461,4 @@ static void flows_with_telemetry_alone_get_it_unchanged(void **state)
 	run(&b, 60, 1 << 1, 121500);
 	assert_true(seen(&b).advised_rate == 0);
 	end(&b);
-}
-
-#define TEST(t) cmocka_unit_test_setup_teardown(t, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(received_bytes_are_reported),
-		TEST(a_new_flow_has_telemetry_within_a_millisecond),
-		TEST(idle_flows_are_looked_at_rarely),
-		TEST(a_lone_flow_is_advised_nearly_the_line),
-		TEST(a_full_port_bounds_its_flows),
-		TEST(a_newcomer_at_a_port_that_is_not_full_slows_nobody),
-		TEST(flows_with_telemetry_alone_get_it_unchanged),
-		TEST(a_late_hello_makes_no_record_older),
-		TEST(samples_of_an_uncertain_time_are_not_used),
-		TEST(silence_while_nothing_moves),
-		TEST(period_and_share_of_the_link_are_kept),
-		TEST(all_senders_flows_are_counted),
-		TEST(a_claim_of_many_flows_counts_as_a_limited_number),
-		TEST(flows_that_ended_are_not_counted),
-		TEST(idle_flows_of_a_user_do_not_delay_the_telemetry_of_others),
-		TEST(a_port_may_vanish_and_come_back),
-		TEST(new_flows_get_the_number_at_once),
-		TEST(a_restarted_receiver_has_another_link),
-		TEST(counters_that_start_over_are_another_link),
-		TEST(unknown_speed_is_warned_about_once),
-	};
-
-	return cmocka_run_group_tests_name("telemetry", tests, NULL, NULL);
 }

@@ -27,7 +27,7 @@ static void begin_two(struct tenants_rig *b, void **state, bool key, const doubl
 	tenants_run(b, ms);
 }
 
-static void rates_are_in_proportion_to_weights_for_any_number_of_flows(void **state)
+RIG_TEST(rates_are_in_proportion_to_weights_for_any_number_of_flows)
 {
 	static const double weight[] = { 1, 2, 4 };
 	struct tenants_rig b;
@@ -44,7 +44,7 @@ static void rates_are_in_proportion_to_weights_for_any_number_of_flows(void **st
 }
 
 /* A tenant's processes share its rate, so more of them gain nothing. */
-static void processes_of_a_tenant_share_its_rate(void **state)
+RIG_TEST(processes_of_a_tenant_share_its_rate)
 {
 	static const double weight[] = { 1, 3 }, each[] = { 1 / 4., 1 / 4., 1 / 2., 3 };
 	struct tenants_rig b;
@@ -62,7 +62,7 @@ static void processes_of_a_tenant_share_its_rate(void **state)
 	tenants_end(&b);
 }
 
-static void processes_without_a_tenant_are_one_of_weight_1(void **state)
+RIG_TEST(processes_without_a_tenant_are_one_of_weight_1)
 {
 	static const double weight[] = { 2 }, each[] = { 2, 1 / 3., 2 / 3. };
 	struct tenants_rig b;
@@ -109,7 +109,7 @@ static double largest(struct tenants_rig *b)
 	return most;
 }
 
-static void without_a_key_a_host_has_weight_1(void **state)
+RIG_TEST(without_a_key_a_host_has_weight_1)
 {
 	static const double weight[] = { 4, 4 }, half[] = { 1, 1 };
 	struct tenants_rig b;
@@ -123,7 +123,7 @@ static void without_a_key_a_host_has_weight_1(void **state)
 }
 
 /* Where this host has no tenants, a host without a key cannot get a share for its tenants. */
-static void without_a_key_tenants_of_another_host_end_no_equality_of_flows(void **state)
+RIG_TEST(without_a_key_tenants_of_another_host_end_no_equality_of_flows)
 {
 	static const double weight[] = { 4, 4 };
 	struct tenants_rig b;
@@ -144,7 +144,7 @@ static void without_a_key_tenants_of_another_host_end_no_equality_of_flows(void 
 	tenants_end(&b);
 }
 
-static void with_a_key_weights_count_but_not_flows_that_do_not_send(void **state)
+RIG_TEST(with_a_key_weights_count_but_not_flows_that_do_not_send)
 {
 	static const double weight[] = { 1, 3 };
 	struct tenants_rig b;
@@ -158,7 +158,7 @@ static void with_a_key_weights_count_but_not_flows_that_do_not_send(void **state
 }
 
 /* A host that states a higher weight of another's tenant does not raise it. */
-static void the_lowest_weight_of_a_tenant_counts(void **state)
+RIG_TEST(the_lowest_weight_of_a_tenant_counts)
 {
 	static const double weight[] = { 1, 3 };
 	struct tenants_rig b;
@@ -179,7 +179,7 @@ static int set_weight(struct tenants_rig *b, const char *name, double weight)
 	return rig_request(b->r, b->p[0].c.fd, &m, sizeof(m));
 }
 
-static void a_weight_changes_while_flows_send(void **state)
+RIG_TEST(a_weight_changes_while_flows_send)
 {
 	static const double weight[] = { 1, 1 }, after[] = { 1, 5 };
 	struct tenants_rig b;
@@ -215,7 +215,7 @@ static void run_terms(struct tenants_rig *b, void **state, bool key, struct ccs_
 	tenants_run(b, 200);
 }
 
-static void a_guarantee_is_in_force_with_the_key_only(void **state)
+RIG_TEST(a_guarantee_is_in_force_with_the_key_only)
 {
 	static const double with[] = { .98 - .2, .2 }, without[] = { 1, .01 };
 	struct tenants_rig b;
@@ -230,7 +230,7 @@ static void a_guarantee_is_in_force_with_the_key_only(void **state)
 	tenants_end(&b);
 }
 
-static void background_has_its_floor_beside_others(void **state)
+RIG_TEST(background_has_its_floor_beside_others)
 {
 	static const double floor[] = { .95, .05 };
 	struct tenants_rig b;
@@ -241,7 +241,7 @@ static void background_has_its_floor_beside_others(void **state)
 }
 
 /* A guarantee or class that a host without the key states has no effect on others. */
-static void without_a_key_other_hosts_are_foreground_of_weight_1(void **state)
+RIG_TEST(without_a_key_other_hosts_are_foreground_of_weight_1)
 {
 	struct ccs_ends ends;
 	struct ccs_port *port;
@@ -279,7 +279,7 @@ static void without_a_key_other_hosts_are_foreground_of_weight_1(void **state)
 }
 
 /* Users could otherwise have HELLOs sent without end. */
-static void changes_that_do_not_concern_other_hosts_are_not_sent(void **state)
+RIG_TEST(changes_that_do_not_concern_other_hosts_are_not_sent)
 {
 	struct tenants_rig b;
 	uint64_t sent;
@@ -300,7 +300,7 @@ static void changes_that_do_not_concern_other_hosts_are_not_sent(void **state)
 }
 
 /* A process of another tenant may have its ID now. */
-static void an_ended_process_has_no_tenant(void **state)
+RIG_TEST(an_ended_process_has_no_tenant)
 {
 	const int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
@@ -336,7 +336,7 @@ static char *status(struct tenants_rig *b, struct ccs_client *viewer, enum ccs_s
 	return ccs_status_text(b->r->agent[RP], viewer, &len);
 }
 
-static void users_see_no_names_of_others_tenants(void **state)
+RIG_TEST(users_see_no_names_of_others_tenants)
 {
 	struct tenants_rig b;
 	struct ccs_client other = { .uid = 12345 };
@@ -355,7 +355,7 @@ static void users_see_no_names_of_others_tenants(void **state)
 }
 
 /* A status that does not fit into one packet is none. Each host that sends may state 16 tenants. */
-static void a_status_lists_few_of_many_shares(void **state)
+RIG_TEST(a_status_lists_few_of_many_shares)
 {
 	enum { SHARES = 4000, PACKET = 212992 - 32 }; /* net.core.wmem_default */
 	struct ccs_client viewer = { .uid = 0 };
@@ -385,7 +385,7 @@ static void a_status_lists_few_of_many_shares(void **state)
 	tenants_end(&b);
 }
 
-static void a_reload_finds_the_tenants_again(void **state)
+RIG_TEST(a_reload_finds_the_tenants_again)
 {
 	static const double before[] = { 1, 1 }, after[] = { 3, 1 };
 	struct tenants_rig b;
@@ -403,25 +403,5 @@ static void a_reload_finds_the_tenants_again(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(rates_are_in_proportion_to_weights_for_any_number_of_flows),
-		TEST(processes_of_a_tenant_share_its_rate),
-		TEST(processes_without_a_tenant_are_one_of_weight_1),
-		TEST(without_a_key_a_host_has_weight_1),
-		TEST(without_a_key_tenants_of_another_host_end_no_equality_of_flows),
-		TEST(with_a_key_weights_count_but_not_flows_that_do_not_send),
-		TEST(the_lowest_weight_of_a_tenant_counts),
-		TEST(a_weight_changes_while_flows_send),
-		TEST(a_guarantee_is_in_force_with_the_key_only),
-		TEST(background_has_its_floor_beside_others),
-		TEST(without_a_key_other_hosts_are_foreground_of_weight_1),
-		TEST(changes_that_do_not_concern_other_hosts_are_not_sent),
-		TEST(an_ended_process_has_no_tenant),
-		TEST(users_see_no_names_of_others_tenants),
-		TEST(a_status_lists_few_of_many_shares),
-		TEST(a_reload_finds_the_tenants_again),
-	};
-
-	return cmocka_run_group_tests_name("agent_tenants", tests, NULL, NULL);
+	return test_run(NULL, NULL);
 }

@@ -58,7 +58,7 @@ static void tag_with(const char *key, const char *message, uint8_t tag[CCS_WIRE_
 }
 
 /* BLAKE2b-256 of "abc" with that key, by Python's hashlib.blake2b(digest_size=32, key=...). */
-static void the_tag_is_keyed_blake2b(void **state)
+TEST(the_tag_is_keyed_blake2b)
 {
 	static const uint8_t golden[CCS_WIRE_TAG] = {
 		0x3f, 0xd8, 0xfd, 0x31, 0x50, 0x1c, 0xdb, 0xe9,
@@ -72,7 +72,7 @@ static void the_tag_is_keyed_blake2b(void **state)
 	assert_memory_equal(tag, golden, sizeof(tag));
 }
 
-static void a_key_has_several_forms(void **state)
+TEST(a_key_has_several_forms)
 {
 	uint8_t tag[CCS_WIRE_TAG], other[CCS_WIRE_TAG];
 
@@ -89,7 +89,7 @@ static void a_key_has_several_forms(void **state)
 	assert_memory_equal(tag, other, sizeof(tag));
 }
 
-static void wrong_files_are_refused(void **state)
+TEST(wrong_files_are_refused)
 {
 	static const struct { const char *key; mode_t mode; const char *why; } wrong[] = {
 		{ "", 0600, "at least 16 bytes" },
@@ -121,7 +121,7 @@ static void wrong_files_are_refused(void **state)
 	assert_int_equal(auth_open(&auth, "/dev/null", err, sizeof(err)), -1);
 }
 
-static void anybody_elses_file_is_refused(void **state)
+TEST(anybody_elses_file_is_refused)
 {
 	if (geteuid() != 0)
 		skip();
@@ -137,7 +137,7 @@ static void anybody_elses_file_is_refused(void **state)
 	auth_close(&auth);
 }
 
-static void what_was_altered_or_forged_is_refused(void **state)
+TEST(what_was_altered_or_forged_is_refused)
 {
 	uint8_t message[CCS_WIRE_MAX], tag[CCS_WIRE_TAG];
 
@@ -192,7 +192,7 @@ static bool takes(const char *address, uint8_t id, const char *key)
 	return auth.check(auth.arg, &a, id, "abc", 3, tag);
 }
 
-static void every_key_of_a_list_is_accepted_and_the_marked_one_is_sent(void **state)
+TEST(every_key_of_a_list_is_accepted_and_the_marked_one_is_sent)
 {
 	assert_int_equal(open_text("[keys]\n# old\n1 " HEX "\n\n200 " HEX_2 " send\n"), 0);
 	assert_int_equal(id_for("10.0.0.1"), 200);
@@ -203,7 +203,7 @@ static void every_key_of_a_list_is_accepted_and_the_marked_one_is_sent(void **st
 	auth_close(&auth);
 }
 
-static void the_keys_of_the_longest_prefix_serve_a_peer(void **state)
+TEST(the_keys_of_the_longest_prefix_serve_a_peer)
 {
 	assert_int_equal(open_text("[keys]\n3 " HEX_3 " 10.9.0.0/16\n1 " HEX "\n"
 				   "2 " HEX_2 " 10.0.0.0/8 send\n1 " HEX " 10.0.0.0/8\n"
@@ -223,7 +223,7 @@ static void the_keys_of_the_longest_prefix_serve_a_peer(void **state)
 	auth_close(&auth);
 }
 
-static void wrong_lists_are_refused(void **state)
+TEST(wrong_lists_are_refused)
 {
 	static const struct { const char *text, *why; } wrong[] = {
 		{ "[keys]\n", "no key" },
@@ -261,7 +261,7 @@ static void wrong_lists_are_refused(void **state)
 }
 
 /* As ccshimd --derive prints it for a large site, in any order. */
-static void a_key_for_each_host_is_found(void **state)
+TEST(a_key_for_each_host_is_found)
 {
 	enum { HOSTS = 4000 };
 	static char many[32 + HOSTS * 120] = "[keys]\n9 " HEX_3 "\n8 " HEX " 10.1.0.0/16\n";
@@ -287,7 +287,7 @@ static void a_key_for_each_host_is_found(void **state)
 	auth_close(&auth);
 }
 
-static void a_bad_file_leaves_the_keys_as_they_are(void **state)
+TEST(a_bad_file_leaves_the_keys_as_they_are)
 {
 	char text[256];
 
@@ -337,7 +337,7 @@ static void load(struct ccs_agent_auth *of_host, const char *text)
 }
 
 /* The change from one key to another: at each step one agent has changed before the other. */
-static void keys_rotate_without_losing_a_message_or_a_lease(void **state)
+TEST_WITH(keys_rotate_without_losing_a_message_or_a_lease, rig_setup, rig_teardown)
 {
 	static const char *const step[STEPS] = {
 		HEX,
@@ -377,7 +377,7 @@ static void keys_rotate_without_losing_a_message_or_a_lease(void **state)
 }
 
 /* NAT may change the port of a message; the tag proves more than the port. */
-static void with_a_key_the_source_port_does_not_matter(void **state)
+TEST_WITH(with_a_key_the_source_port_does_not_matter, rig_setup, rig_teardown)
 {
 	struct rig *r = *state;
 	const struct sockaddr_in from = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -416,7 +416,7 @@ static void with_a_key_the_source_port_does_not_matter(void **state)
 	auth_close(&auth);
 }
 
-static void nothing_is_sent_to_a_peer_without_a_key(void **state)
+TEST_WITH(nothing_is_sent_to_a_peer_without_a_key, rig_setup, rig_teardown)
 {
 	struct ccs_agent_auth of = { 0 };
 	struct rig *r = *state;
@@ -435,7 +435,7 @@ static void nothing_is_sent_to_a_peer_without_a_key(void **state)
 
 #else
 
-static void a_build_without_libsodium_reports_an_error(void **state)
+TEST(a_build_without_libsodium_reports_an_error)
 {
 	assert_int_equal(open_text(HEX), -1);
 	assert_int_equal(errno, ENOTSUP);
@@ -459,28 +459,5 @@ static int remove_file(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-#ifdef HAVE_LIBSODIUM
-		cmocka_unit_test(the_tag_is_keyed_blake2b),
-		cmocka_unit_test(a_key_has_several_forms),
-		cmocka_unit_test(wrong_files_are_refused),
-		cmocka_unit_test(anybody_elses_file_is_refused),
-		cmocka_unit_test(what_was_altered_or_forged_is_refused),
-		cmocka_unit_test(every_key_of_a_list_is_accepted_and_the_marked_one_is_sent),
-		cmocka_unit_test(the_keys_of_the_longest_prefix_serve_a_peer),
-		cmocka_unit_test(wrong_lists_are_refused),
-		cmocka_unit_test(a_key_for_each_host_is_found),
-		cmocka_unit_test(a_bad_file_leaves_the_keys_as_they_are),
-		cmocka_unit_test_setup_teardown(keys_rotate_without_losing_a_message_or_a_lease,
-						rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(with_a_key_the_source_port_does_not_matter,
-						rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(nothing_is_sent_to_a_peer_without_a_key, rig_setup,
-						rig_teardown),
-#else
-		cmocka_unit_test(a_build_without_libsodium_reports_an_error),
-#endif
-	};
-
-	return cmocka_run_group_tests_name("auth", tests, make_file, remove_file);
+	return test_run(make_file, remove_file);
 }

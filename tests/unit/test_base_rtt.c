@@ -7,7 +7,7 @@
 
 #define SECOND 1000000000ull
 
-static void no_sample_gives_infinity(void **state)
+TEST(no_sample_gives_infinity)
 {
 	struct ccs_base_rtt b;
 
@@ -16,7 +16,7 @@ static void no_sample_gives_infinity(void **state)
 }
 
 /* A shorter RTT counts at once; a longer one when the window after the shorter one has ended. */
-static void estimate_is_the_minimum_of_this_and_the_previous_window(void **state)
+TEST(estimate_is_the_minimum_of_this_and_the_previous_window)
 {
 	static const struct { uint64_t at_s; double rtt_us, estimate; } rows[] = {
 		{ 1, 30, 30 },
@@ -41,7 +41,7 @@ static void estimate_is_the_minimum_of_this_and_the_previous_window(void **state
  * RTTs of a small segment (with its rest_us) and of a full-size segment, whose serialisation takes
  * 5 us.
  */
-static void whole_segments_count_up_to_the_least_rtt_and_their_own_time(void **state)
+TEST(whole_segments_count_up_to_the_least_rtt_and_their_own_time)
 {
 	static const struct { double small_us, rest_us, whole_us, estimate; } rows[] = {
 		{ 20, 0, INFINITY, 20 },  /* no whole segment yet */
@@ -63,7 +63,7 @@ static void whole_segments_count_up_to_the_least_rtt_and_their_own_time(void **s
 }
 
 /* If no base RTT is given, it is the least RTT seen; segment and max_inflight follow. */
-static void segment_and_max_inflight_follow_the_base_rtt(void **state)
+TEST(segment_and_max_inflight_follow_the_base_rtt)
 {
 	struct ccs_flow_config conf = flow_config(0);
 	uint64_t now = 1000000;
@@ -92,16 +92,4 @@ static void segment_and_max_inflight_follow_the_base_rtt(void **state)
 	one_round_trip(&f, &now, 40);
 	assert_true(fabs(f.cc.path.base_rtt_us - 40) < 1e-9);
 	ccs_flow_destroy(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_sample_gives_infinity),
-		cmocka_unit_test(estimate_is_the_minimum_of_this_and_the_previous_window),
-		cmocka_unit_test(whole_segments_count_up_to_the_least_rtt_and_their_own_time),
-		cmocka_unit_test(segment_and_max_inflight_follow_the_base_rtt),
-	};
-
-	return cmocka_run_group_tests_name("base rtt", tests, NULL, NULL);
 }

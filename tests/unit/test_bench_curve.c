@@ -8,7 +8,7 @@
 
 static struct curve c; /* too big for a stack */
 
-static void a_message_is_spread_from_its_predecessor_to_itself(void **state)
+TEST(a_message_is_spread_from_its_predecessor_to_itself)
 {
 	curve_start(&c, 1000, 1);
 	curve_add(&c, 2000, 100);
@@ -25,7 +25,7 @@ static void a_message_is_spread_from_its_predecessor_to_itself(void **state)
 	assert_float_equal(curve_rate(&c, 3000, 3000), 0, 0);
 }
 
-static void an_empty_flow_has_no_rate(void **state)
+TEST(an_empty_flow_has_no_rate)
 {
 	curve_start(&c, 5, 1);
 	assert_float_equal(curve_at(&c, 4), 0, 0);
@@ -35,7 +35,7 @@ static void an_empty_flow_has_no_rate(void **state)
 
 /* However many points: memory holds, the end is exact, and no byte moves by more than twice
  * the resolution that the curve then has. */
-static void thinning_moves_bytes_by_the_resolution_only(void **state)
+TEST(thinning_moves_bytes_by_the_resolution_only)
 {
 	const unsigned n = 100000;
 	int64_t *t = calloc(n + 1, sizeof(*t)), now = 0;
@@ -63,7 +63,7 @@ static void thinning_moves_bytes_by_the_resolution_only(void **state)
 	free(t);
 }
 
-static void completions_at_one_instant_do_no_harm(void **state)
+TEST(completions_at_one_instant_do_no_harm)
 {
 	unsigned k;
 
@@ -73,16 +73,4 @@ static void completions_at_one_instant_do_no_harm(void **state)
 	curve_add(&c, 8, k);
 	assert_float_equal(curve_at(&c, 8), k, 0);
 	assert_float_equal(curve_at(&c, 6), (k - 1) * 6.0 / 7, 1e-6);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_message_is_spread_from_its_predecessor_to_itself),
-		cmocka_unit_test(an_empty_flow_has_no_rate),
-		cmocka_unit_test(thinning_moves_bytes_by_the_resolution_only),
-		cmocka_unit_test(completions_at_one_instant_do_no_harm),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

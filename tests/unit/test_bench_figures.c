@@ -31,7 +31,7 @@ static double jain(const uint64_t *bytes, size_t n)
 	return fairness_of(sharers(bytes, n), n, 0, SECOND, SECOND).jain;
 }
 
-static void jain_of_equals_is_one(void **state)
+TEST(jain_of_equals_is_one)
 {
 	const uint64_t same[] = { 3, 3, 3, 3 }, one[] = { 5, 0, 0, 0 }, some[] = { 1, 2, 3 };
 
@@ -41,7 +41,7 @@ static void jain_of_equals_is_one(void **state)
 	assert_float_equal(jain(one, 1), 1, 1e-12);
 }
 
-static void jain_of_nothing_is_unknown(void **state)
+TEST(jain_of_nothing_is_unknown)
 {
 	const uint64_t nothing[] = { 0, 0 };
 
@@ -51,7 +51,7 @@ static void jain_of_nothing_is_unknown(void **state)
 }
 
 /* The time in which a flow did not want to send does not count as unfairness. */
-static void jain_is_of_flows_that_are_there_all_along(void **state)
+TEST(jain_is_of_flows_that_are_there_all_along)
 {
 	const uint64_t some[] = { 2, 1 };
 	struct sharer *v = sharers(some, 2);
@@ -65,7 +65,7 @@ static void jain_is_of_flows_that_are_there_all_along(void **state)
 }
 
 /* Nearest rank has no sample above the 99th percentile of 99. */
-static void a_percentile_needs_a_sample_above_it(void **state)
+TEST(a_percentile_needs_a_sample_above_it)
 {
 	assert_int_equal(spread_needs(0.5), 2);
 	assert_int_equal(spread_needs(0.9), 10);
@@ -75,7 +75,7 @@ static void a_percentile_needs_a_sample_above_it(void **state)
 }
 
 /* Bytes of a write on the wire at MTU 1024: 64 packets of 58 bytes of headers, one RETH. */
-static void overhead_of_each_operation(void **state)
+TEST(overhead_of_each_operation)
 {
 	struct wire w = { .op = OP_WRITE, .mtu = 1024, .size = 65536 };
 
@@ -92,7 +92,7 @@ static void overhead_of_each_operation(void **state)
 }
 
 /* The lab's single flow: 189 of 200 Mb/s at MTU 1024, 197 at 4096. */
-static void capacity_is_what_one_flow_reaches(void **state)
+TEST(capacity_is_what_one_flow_reaches)
 {
 	struct wire w = { .op = OP_WRITE, .mtu = 1024, .size = 65536 };
 
@@ -101,7 +101,7 @@ static void capacity_is_what_one_flow_reaches(void **state)
 	assert_float_equal(wire_capacity(&w, 200e6) / 1e6, 197.2, 0.1);
 }
 
-static void percentiles_are_values_that_occurred(void **state)
+TEST(percentiles_are_values_that_occurred)
 {
 	double v[1000];
 	struct spread s;
@@ -124,7 +124,7 @@ static void percentiles_are_values_that_occurred(void **state)
 }
 
 /* Two flows that take turns, second by second: fair on the whole, unfair in any window. */
-static void windows_show_what_the_whole_hides(void **state)
+TEST(windows_show_what_the_whole_hides)
 {
 	struct curve *c = calloc(2, sizeof(*c));
 	const struct sharer flow[] = { { &c[0], 0, 4 * SECOND }, { &c[1], 0, 4 * SECOND } };
@@ -152,7 +152,7 @@ static void windows_show_what_the_whole_hides(void **state)
 	free(c);
 }
 
-static void rtt_is_bounded_by_what_binds(void **state)
+TEST(rtt_is_bounded_by_what_binds)
 {
 	struct wire w = { .op = OP_WRITE, .mtu = 1024, .size = 65536 };
 	struct backlog b = { .flows = 4, .depth = 1, .link_bps = 200e6, .queue_bytes = NAN };
@@ -175,21 +175,4 @@ static void rtt_is_bounded_by_what_binds(void **state)
 	assert_true(isnan(p.rtt_us));
 	b.link_bps = 0;
 	assert_true(isnan(predict_rtt(&b, &w).rtt_us));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(jain_of_equals_is_one),
-		cmocka_unit_test(jain_of_nothing_is_unknown),
-		cmocka_unit_test(jain_is_of_flows_that_are_there_all_along),
-		cmocka_unit_test(a_percentile_needs_a_sample_above_it),
-		cmocka_unit_test(overhead_of_each_operation),
-		cmocka_unit_test(capacity_is_what_one_flow_reaches),
-		cmocka_unit_test(percentiles_are_values_that_occurred),
-		cmocka_unit_test(windows_show_what_the_whole_hides),
-		cmocka_unit_test(rtt_is_bounded_by_what_binds),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,7 +47,7 @@ static void refused(const struct setting *s, const char *text, uint32_t qpn, con
 		fail_msg("'%s' is not in: %s", word, why);
 }
 
-static void a_controlled_queue_pair_is_in_force(void **state)
+TEST(a_controlled_queue_pair_is_in_force)
 {
 	assert_int_equal(check_of(&timely, report(GOOD), 17), 0);
 	assert_string_equal(why, "");
@@ -55,7 +55,7 @@ static void a_controlled_queue_pair_is_in_force(void **state)
 	assert_int_equal(check_of(&off, "{\"mode\": \"off\", \"qps\": []}", 17), 0);
 }
 
-static void a_shim_that_was_not_called_is_not_in_force(void **state)
+TEST(a_shim_that_was_not_called_is_not_in_force)
 {
 	refused(&timely, NULL, 17, "was not called");
 	refused(&off, NULL, 17, "was not called");
@@ -63,7 +63,7 @@ static void a_shim_that_was_not_called_is_not_in_force(void **state)
 	refused(&off, report(GOOD), 17, "mode enforce");
 }
 
-static void each_queue_pair_is_looked_for(void **state)
+TEST(each_queue_pair_is_looked_for)
 {
 	refused(&timely, report(GOOD), 18, "queue pair 18 was not controlled (passed: refused 2)");
 	refused(&timely, report(", \"enforced\": false, \"pass\": \"no-thread\", \"asked\": "
@@ -73,7 +73,7 @@ static void each_queue_pair_is_looked_for(void **state)
 }
 
 /* A section of a configuration file may want something else of this peer. */
-static void requested_settings_are_compared(void **state)
+TEST(requested_settings_are_compared)
 {
 	refused(&timely, report(", \"enforced\": true, \"asked\": {\"mode\": \"enforce\", "
 				"\"cc\": \"swift\"}"), 17, "cc=swift");
@@ -81,7 +81,7 @@ static void requested_settings_are_compared(void **state)
 				"\"cc\": \"timely\"}"), 17, "mode observe");
 }
 
-static void the_fallback_is_counted_by_bytes(void **state)
+TEST(the_fallback_is_counted_by_bytes)
 {
 	assert_int_equal(check_of(&hpcc, report(", \"enforced\": true, \"wrs_posted\": 9, "
 		"\"feedback\": \"no-agent\", \"sent_bytes\": 200, \"asked\": {\"mode\": \"enforce\", "
@@ -93,13 +93,13 @@ static void the_fallback_is_counted_by_bytes(void **state)
 	assert_string_equal(sum.feedback, "no-agent");
 }
 
-static void settings_omitted_from_the_report_do_not_fail(void **state)
+TEST(settings_omitted_from_the_report_do_not_fail)
 {
 	assert_int_equal(check_of(&timely, "{\"mode\": \"enforce\", \"qps_omitted\": 3, "
 				  "\"qps\": []}", 17), 0);
 }
 
-static void numbers_have_signs(void **state)
+TEST(numbers_have_signs)
 {
 	static const struct { const char *text; double value; } good[] = {
 		{ "-0.5,", -0.5 }, { "12]", 12 }, { " -3e2 ", -300 },
@@ -114,19 +114,4 @@ static void numbers_have_signs(void **state)
 	}
 	assert_false(json_number(&(struct json_read){ .at = "--1" }, &value));
 	assert_false(json_number(&(struct json_read){ .at = "-" }, &value));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_controlled_queue_pair_is_in_force),
-		cmocka_unit_test(a_shim_that_was_not_called_is_not_in_force),
-		cmocka_unit_test(each_queue_pair_is_looked_for),
-		cmocka_unit_test(requested_settings_are_compared),
-		cmocka_unit_test(the_fallback_is_counted_by_bytes),
-		cmocka_unit_test(settings_omitted_from_the_report_do_not_fail),
-		cmocka_unit_test(numbers_have_signs),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,7 +60,7 @@ static void count(struct qdisc_stats *s, const struct nlmsghdr *h)
 }
 
 /* tbf with red below: the root's figures once, the marks from red. */
-static void a_qdisc_chain_is_not_counted_twice(void **state)
+TEST(a_qdisc_chain_is_not_counted_twice)
 {
 	struct gnet_stats_queue queue = { .backlog = 5000, .drops = 7 };
 	struct tc_red_xstats red = { .early = 3, .pdrop = 4, .marked = 11 };
@@ -81,7 +81,7 @@ static void a_qdisc_chain_is_not_counted_twice(void **state)
 	assert_int_equal(s.marks, 11);
 }
 
-static void words_arrive_whole_and_in_order(void **state)
+TEST(words_arrive_whole_and_in_order)
 {
 	struct xchg_msg m;
 	struct xchg x[2];
@@ -108,14 +108,4 @@ static void words_arrive_whole_and_in_order(void **state)
 	assert_int_equal(errno, ECONNRESET);
 	assert_int_equal(xchg_send(&x[1], 1, "x", 1), -1); /* and no SIGPIPE */
 	close(fd[1]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_qdisc_chain_is_not_counted_twice),
-		cmocka_unit_test(words_arrive_whole_and_in_order),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@ static struct verdict judged(double used, double drops, double queue, double vic
 	return v;
 }
 
-static void a_run_that_meets_all_goals_passes(void **state)
+TEST(a_run_that_meets_all_goals_passes)
 {
 	const struct verdict v = judged(0.95, 0, 350000, 1e6, 0);
 
@@ -27,7 +27,7 @@ static void a_run_that_meets_all_goals_passes(void **state)
 	assert_float_equal(v.p99_us, 2800 + BASE_US, 1e-6);
 }
 
-static void each_goal_can_be_missed(void **state)
+TEST(each_goal_can_be_missed)
 {
 	struct verdict v;
 
@@ -42,20 +42,9 @@ static void each_goal_can_be_missed(void **state)
 }
 
 /* Without a queue and without a victim the delay is unknown, and is not assumed to be short. */
-static void without_a_queue_the_victim_is_judged(void **state)
+TEST(without_a_queue_the_victim_is_judged)
 {
 	assert_true(judged(1, NAN, NAN, 2900, 0).pass);
 	assert_false(judged(1, NAN, NAN, 2901, 0).pass);
 	assert_false(judged(1, NAN, NAN, NAN, 0).g3);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_run_that_meets_all_goals_passes),
-		cmocka_unit_test(each_goal_can_be_missed),
-		cmocka_unit_test(without_a_queue_the_victim_is_judged),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

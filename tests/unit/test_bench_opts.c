@@ -36,7 +36,7 @@ static int no_lab(void **state)
 	return 0;
 }
 
-static void defaults(void **state)
+TEST(defaults)
 {
 	assert_int_equal(PARSE("-F"), OPTS_OK);
 	assert_int_equal(o.senders, 4);
@@ -54,7 +54,7 @@ static void defaults(void **state)
 	assert_false(o.out_given);
 }
 
-static void units_and_letters(void **state)
+TEST(units_and_letters)
 {
 	assert_int_equal(PARSE("-s", "1m", "-q", "2", "-D", "0.5", "--warmup", "20ms", "-x", "3",
 			       "--victim-interval", "500us", "--rate", "200mbit", "-m", "1024"),
@@ -78,7 +78,7 @@ static void units_and_letters(void **state)
 	assert_int_equal(o.warmup, SECOND / 100);
 }
 
-static void polls_are_events_or_prompt_or_late(void **state)
+TEST(polls_are_events_or_prompt_or_late)
 {
 	assert_int_equal(PARSE("-s", "64"), OPTS_OK);
 	assert_true(!o.poll && o.late_share == 0);
@@ -89,7 +89,7 @@ static void polls_are_events_or_prompt_or_late(void **state)
 	assert_float_equal(o.late_share, 0.01, 1e-9);
 }
 
-static void the_lab_speaks_first_and_the_user_last(void **state)
+TEST(the_lab_speaks_first_and_the_user_last)
 {
 	setenv("LAB_SEED", "7", 1);
 	setenv("LAB_RATE_BPS", "10000000000", 1);
@@ -109,7 +109,7 @@ static void the_lab_speaks_first_and_the_user_last(void **state)
 	no_lab(NULL);
 }
 
-static void devices_by_name_and_by_number(void **state)
+TEST(devices_by_name_and_by_number)
 {
 	assert_int_equal(PARSE("-d", "mlx5_7", "--senders", "2"), OPTS_OK);
 	assert_string_equal(o.device[3], "mlx5_10");
@@ -123,7 +123,7 @@ static void devices_by_name_and_by_number(void **state)
 	assert_non_null(strstr(err, "--devices"));
 }
 
-static void settings_may_have_parameters(void **state)
+TEST(settings_may_have_parameters)
 {
 	assert_int_equal(PARSE("--cc", "none,timely:beta=0.7,alpha=0.02,observe", "--cc",
 			       "off,timely"), OPTS_OK);
@@ -138,7 +138,7 @@ static void settings_may_have_parameters(void **state)
 	assert_string_equal(o.cc.v[4].spec, "timely");
 }
 
-static void a_pool_is_for_messages_that_arrive(void **state)
+TEST(a_pool_is_for_messages_that_arrive)
 {
 	assert_int_equal(PARSE("--rate", "1g", "--load", "50%", "--qp-pool", "16"), OPTS_OK);
 	assert_int_equal(o.qp_pool, 16);
@@ -155,7 +155,7 @@ static void a_pool_is_for_messages_that_arrive(void **state)
 	assert_non_null(strstr(err, "4096"));
 }
 
-static void wrong_ones_are_named(void **state)
+TEST(wrong_ones_are_named)
 {
 	static const struct { const char *option, *value, *says; } wrong[] = {
 		{ "-s", "0", "-s 0" }, { "-s", "3q", "3q" }, { "-s", "-1", "-s" },
@@ -180,7 +180,7 @@ static void wrong_ones_are_named(void **state)
 	assert_int_equal(PARSE("--help"), OPTS_HELP);
 }
 
-static void titles(void **state)
+TEST(titles)
 {
 	char buf[256];
 
@@ -196,7 +196,7 @@ static void titles(void **state)
 }
 
 /* Other preloads stay, and ours is there at most once. */
-static void preload_is_first_but_for_sanitizers_and_others_stay(void **state)
+TEST(preload_is_first_but_for_sanitizers_and_others_stay)
 {
 	static const struct { const char *old, *lib, *value; } cases[] = {
 		{ NULL, NULL, "" }, { NULL, "/l/libccshim.so", "/l/libccshim.so" },
@@ -219,18 +219,5 @@ static void preload_is_first_but_for_sanitizers_and_others_stay(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(defaults),
-		cmocka_unit_test(units_and_letters),
-		cmocka_unit_test(polls_are_events_or_prompt_or_late),
-		cmocka_unit_test(the_lab_speaks_first_and_the_user_last),
-		cmocka_unit_test(devices_by_name_and_by_number),
-		cmocka_unit_test(settings_may_have_parameters),
-		cmocka_unit_test(a_pool_is_for_messages_that_arrive),
-		cmocka_unit_test(wrong_ones_are_named),
-		cmocka_unit_test(titles),
-		cmocka_unit_test(preload_is_first_but_for_sanitizers_and_others_stay),
-	};
-
-	return cmocka_run_group_tests(tests, no_lab, NULL);
+	return test_run(no_lab, NULL);
 }

@@ -49,7 +49,7 @@ static int release(void **state)
 	return 0;
 }
 
-static void incast_is_senders_to_one_and_a_victim(void **state)
+TEST(incast_is_senders_to_one_and_a_victim)
 {
 	unsigned i;
 
@@ -72,7 +72,7 @@ static void incast_is_senders_to_one_and_a_victim(void **state)
 }
 
 /* Every host sends to one other, and receives from one. */
-static void a_permutation_is_one(void **state)
+TEST(a_permutation_is_one)
 {
 	unsigned hosts, i, from[16];
 	char n[8];
@@ -92,7 +92,7 @@ static void a_permutation_is_one(void **state)
 	assert_int_equal(flows.n, 20);
 }
 
-static void the_last_flow_to_start_stops_first(void **state)
+TEST(the_last_flow_to_start_stops_first)
 {
 	unsigned i;
 
@@ -103,7 +103,7 @@ static void the_last_flow_to_start_stops_first(void **state)
 	}
 }
 
-static void all_begin_together_and_go_one_by_one(void **state)
+TEST(all_begin_together_and_go_one_by_one)
 {
 	unsigned i;
 
@@ -114,7 +114,7 @@ static void all_begin_together_and_go_one_by_one(void **state)
 	}
 }
 
-static void messages_of_others_cross_one_elephant(void **state)
+TEST(messages_of_others_cross_one_elephant)
 {
 	unsigned i;
 
@@ -128,7 +128,7 @@ static void messages_of_others_cross_one_elephant(void **state)
 }
 
 /* The busiest link has the load that was requested, whichever link that is. */
-static void load_is_of_the_busiest_link(void **state)
+TEST(load_is_of_the_busiest_link)
 {
 	static const char *const which[] = { "incast", "permutation", "alltoall", "mice" };
 	double in[8], out[8], most;
@@ -153,7 +153,7 @@ static void load_is_of_the_busiest_link(void **state)
 }
 
 /* A pool's messages arrive at one of its QPs for all, so that it has the load of one flow. */
-static void a_pool_has_one_arrival_process(void **state)
+TEST(a_pool_has_one_arrival_process)
 {
 	int64_t alone;
 	unsigned i;
@@ -175,7 +175,7 @@ static void a_pool_has_one_arrival_process(void **state)
 	assert_int_equal(flows.v[6].pool, 4);
 }
 
-static void every_path_is_looked_at_alone(void **state)
+TEST(every_path_is_looked_at_alone)
 {
 	struct flow_list empty;
 	int64_t length;
@@ -192,7 +192,7 @@ static void every_path_is_looked_at_alone(void **state)
 }
 
 /* Drawn often, they have the mean and the quantiles of their table. */
-static void distributions_match_their_names(void **state)
+TEST(distributions_match_their_names)
 {
 	static const struct { enum sizes s; double median, p90, most; } is[] = {
 		{ SIZES_WEBSEARCH, 73077, 5e6, 30e6 }, { SIZES_HADOOP, 700, 120e3, 10e6 },
@@ -222,7 +222,7 @@ static void distributions_match_their_names(void **state)
 }
 
 /* Whatever comes and goes: bytes posted are bytes done, messages end in order. */
-static void messages_are_cut_and_put_together(void **state)
+TEST(messages_are_cut_and_put_together)
 {
 	struct messages q = { 0 };
 	uint64_t in = 0, posted = 0, done = 0, ended = 0, pushed = 0, wrs = 0;
@@ -260,7 +260,7 @@ static void messages_are_cut_and_put_together(void **state)
 }
 
 /* Two flows; the second comes at 1 s, takes 0.5 s to get its half, and goes at 3 s. */
-static void convergence_is_when_they_share(void **state)
+TEST(convergence_is_when_they_share)
 {
 	static struct curve a, b;
 	struct sharer v[] = { { &a, 0, 4 * SECOND }, { &b, SECOND, 3 * SECOND } };
@@ -290,7 +290,7 @@ static void convergence_is_when_they_share(void **state)
 }
 
 /* Times of a straight line are reproduced, between its points and beyond them. */
-static void slowdown_is_counted_from_the_empty_network(void **state)
+TEST(slowdown_is_counted_from_the_empty_network)
 {
 	struct flow_sample s[2 * LADDER_STEPS];
 	struct unloaded u;
@@ -321,7 +321,7 @@ static void slowdown_is_counted_from_the_empty_network(void **state)
 	assert_float_equal(d.spread[SIZE_CLASSES - 1].p50, 3, 0);
 }
 
-static void repeats_have_a_middle(void **state)
+TEST(repeats_have_a_middle)
 {
 	double odd[] = { 3, NAN, 1, 2 }, even[] = { 4, 1 }, none[] = { NAN };
 	struct repeats r = repeats_of(odd, 4);
@@ -333,7 +333,7 @@ static void repeats_have_a_middle(void **state)
 	assert_true(isnan(repeats_of(none, 1).median));
 }
 
-static void a_bar_is_as_long_as_it_is_far(void **state)
+TEST(a_bar_is_as_long_as_it_is_far)
 {
 	char buf[16];
 
@@ -392,7 +392,7 @@ static unsigned simulate(unsigned hosts, unsigned rounds, int64_t pause)
 	return least;
 }
 
-static void operations_follow_each_other_at_every_host(void **state)
+TEST(operations_follow_each_other_at_every_host)
 {
 	static const char *const kind[] = { "halving", "tree", "ring" };
 
@@ -412,7 +412,7 @@ static void operations_follow_each_other_at_every_host(void **state)
 		}
 }
 
-static void nothing_is_posted_in_a_pause(void **state)
+TEST(nothing_is_posted_in_a_pause)
 {
 	const struct operation *over;
 	struct proto_end end = { .posts = 1 };
@@ -438,7 +438,7 @@ static void nothing_is_posted_in_a_pause(void **state)
 	sequence_free(&order);
 }
 
-static void a_tenants_hosts_have_its_queue_pairs_in_turn(void **state)
+TEST(a_tenants_hosts_have_its_queue_pairs_in_turn)
 {
 	static const unsigned tenant[] = { 0, 1, 2, 2, 3, 3, 3, 0, 0 };
 	static const unsigned src[] = { 1, 2, 3, 2, 3, 2, 4, 5, 6, 4 };
@@ -460,7 +460,7 @@ static void a_tenants_hosts_have_its_queue_pairs_in_turn(void **state)
 	assert_int_equal(scenario_tenant(&o, 1), 0);
 }
 
-static void what_a_scenario_cannot_do_is_refused(void **state)
+TEST(what_a_scenario_cannot_do_is_refused)
 {
 	static const char *const wrong[][5] = {
 		{ "joinleave", "-n", "5" }, { "alltoall", "--sizes", "web" },
@@ -491,26 +491,5 @@ static void what_a_scenario_cannot_do_is_refused(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(incast_is_senders_to_one_and_a_victim),
-		cmocka_unit_test(a_permutation_is_one),
-		cmocka_unit_test(the_last_flow_to_start_stops_first),
-		cmocka_unit_test(all_begin_together_and_go_one_by_one),
-		cmocka_unit_test(messages_of_others_cross_one_elephant),
-		cmocka_unit_test(load_is_of_the_busiest_link),
-		cmocka_unit_test(a_pool_has_one_arrival_process),
-		cmocka_unit_test(every_path_is_looked_at_alone),
-		cmocka_unit_test(distributions_match_their_names),
-		cmocka_unit_test(messages_are_cut_and_put_together),
-		cmocka_unit_test(convergence_is_when_they_share),
-		cmocka_unit_test(slowdown_is_counted_from_the_empty_network),
-		cmocka_unit_test(repeats_have_a_middle),
-		cmocka_unit_test(a_bar_is_as_long_as_it_is_far),
-		cmocka_unit_test(operations_follow_each_other_at_every_host),
-		cmocka_unit_test(nothing_is_posted_in_a_pause),
-		cmocka_unit_test(a_tenants_hosts_have_its_queue_pairs_in_turn),
-		cmocka_unit_test(what_a_scenario_cannot_do_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, release);
+	return test_run(NULL, release);
 }

@@ -88,7 +88,7 @@ static double share(uint64_t ns)
 	return 8e9 * (double)g.bytes / (double)ns / g.rate;
 }
 
-static void flows_that_begin_at_once_do_not_exceed_the_cap(void **state)
+TEST(flows_that_begin_at_once_do_not_exceed_the_cap)
 {
 	static const struct { unsigned n; double rate; } cases[] = {
 		{ 1, 1e9 }, { 32, 2e9 }, { 16, 3e8 }, { 2000, 1e9 }, { 2000, 4e9 }, { 3, 5e7 },
@@ -106,7 +106,7 @@ static void flows_that_begin_at_once_do_not_exceed_the_cap(void **state)
 	}
 }
 
-static void a_flow_has_what_idle_flows_leave_at_once(void **state)
+TEST(a_flow_has_what_idle_flows_leave_at_once)
 {
 	begin(500, 1e9);
 	g.active = g.n;
@@ -124,7 +124,7 @@ static void a_flow_has_what_idle_flows_leave_at_once(void **state)
 	end();
 }
 
-static void flows_send_in_turn(void **state)
+TEST(flows_send_in_turn)
 {
 	begin(40, 2e9);
 	g.active = g.n;
@@ -135,7 +135,7 @@ static void flows_send_in_turn(void **state)
 }
 
 /* The turns of a process that does not get the processor pass, and others do not wait for it. */
-static void a_host_that_is_late_loses_nothing(void **state)
+TEST(a_host_that_is_late_loses_nothing)
 {
 	begin(8, 2e9);
 	g.active = g.n;
@@ -145,7 +145,7 @@ static void a_host_that_is_late_loses_nothing(void **state)
 }
 
 /* Also while flows wait for a turn of a low cap. */
-static void another_rate_applies_at_once(void **state)
+TEST(another_rate_applies_at_once)
 {
 	begin(64, 1e7);
 	g.active = g.n;
@@ -169,7 +169,7 @@ static void another_rate_applies_at_once(void **state)
 	end();
 }
 
-static void small_messages_and_unsplit_ones_count(void **state)
+TEST(small_messages_and_unsplit_ones_count)
 {
 	static const uint64_t len[] = { 64, 4096, 30000 };
 	uint64_t number;
@@ -195,7 +195,7 @@ static void small_messages_and_unsplit_ones_count(void **state)
 
 /* Any of the tenant's processes may write there: it delays data, and neither stops others for good nor
  * overflows. */
-static void a_reservation_is_never_before_the_burst(void **state)
+TEST(a_reservation_is_never_before_the_burst)
 {
 	struct ccs_cap cap = { 0 };
 
@@ -206,19 +206,4 @@ static void a_reservation_is_never_before_the_burst(void **state)
 	cap.free_ns = UINT64_MAX;
 	assert_int_equal(ccs_cap_reserve(&cap, 8e9, 1, 5 * MS), UINT64_MAX);
 	assert_int_equal(ccs_cap_reserve(&cap, 8e9, 1, 5 * MS), 5 * MS - CCS_CAP_BURST_NS);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(flows_that_begin_at_once_do_not_exceed_the_cap),
-		cmocka_unit_test(a_flow_has_what_idle_flows_leave_at_once),
-		cmocka_unit_test(flows_send_in_turn),
-		cmocka_unit_test(a_host_that_is_late_loses_nothing),
-		cmocka_unit_test(another_rate_applies_at_once),
-		cmocka_unit_test(small_messages_and_unsplit_ones_count),
-		cmocka_unit_test(a_reservation_is_never_before_the_burst),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,7 +91,9 @@ static void send_v4(const struct rig *r, int to, uint16_t port, int tos, const v
 	close(fd);
 }
 
-static void a_packet_s_mark_becomes_a_cnp(void **state)
+#define CAPTURE_TEST(name_) TEST_WITH(name_, capture_setup, rig_teardown)
+
+CAPTURE_TEST(a_packet_s_mark_becomes_a_cnp)
 {
 	static const uint8_t nops[8] = { IPOPT_NOP, IPOPT_NOP, IPOPT_NOP, IPOPT_NOP,
 					 IPOPT_NOP, IPOPT_NOP, IPOPT_NOP, IPOPT_EOL };
@@ -112,7 +114,7 @@ static void a_packet_s_mark_becomes_a_cnp(void **state)
 	rig_hang_up(&c);
 }
 
-static void what_is_no_mark(void **state)
+CAPTURE_TEST(what_is_no_mark)
 {
 	struct rig *r = *state;
 
@@ -129,7 +131,7 @@ static void what_is_no_mark(void **state)
 	assert_int_equal(r->agent[NP]->totals.ce_unasked, 1);
 }
 
-static void marks_by_ipv6(void **state)
+CAPTURE_TEST(marks_by_ipv6)
 {
 	struct rig *r = *state;
 	struct sockaddr_in6 in6 = {
@@ -155,7 +157,7 @@ static void marks_by_ipv6(void **state)
 }
 
 /* More than fit, while the agent does not look: what is lost, is counted. */
-static void a_burst_beyond_the_ring(void **state)
+CAPTURE_TEST(a_burst_beyond_the_ring)
 {
 	enum { BURST = 70000 };
 	const struct ccs_agent_totals *t;
@@ -188,7 +190,7 @@ static int packet_sockets(void)
 }
 
 /* A child that closes what it has inherited does not keep the kernel capturing. */
-static void a_child_keeps_no_ring(void **state)
+CAPTURE_TEST(a_child_keeps_no_ring)
 {
 	struct rig *r = *state;
 	int end[2], n = packet_sockets();
@@ -215,21 +217,11 @@ static void a_child_keeps_no_ring(void **state)
 	assert_int_equal(n, 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, capture_setup, rig_teardown)
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		TEST(a_packet_s_mark_becomes_a_cnp),
-		TEST(what_is_no_mark),
-		TEST(marks_by_ipv6),
-		TEST(a_burst_beyond_the_ring),
-		TEST(a_child_keeps_no_ring),
-	};
-
 	if (!own_network()) {
 		printf("1..0 # SKIP no network namespace may be made here\n");
 		return 0;
 	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return test_run(NULL, NULL);
 }

@@ -66,7 +66,7 @@ static void count(struct clos *k, unsigned first, unsigned failures, bool summar
 	}
 }
 
-static void published_claims_hold(void **state)
+TEST(published_claims_hold)
 {
 	static const struct { unsigned t, a, c, failures; bool summaries; unsigned cases, bad; } rows[] = {
 		{ 4, 4, 0, 0, false, 1, 0 }, { 4, 4, 0, 1, false, 16, 0 }, { 4, 4, 0, 2, false, 120, 0 },
@@ -88,7 +88,7 @@ static void published_claims_hold(void **state)
 	}
 }
 
-static void each_link_of_a_cycle_begins_where_the_last_one_ends(void **state)
+TEST(each_link_of_a_cycle_begins_where_the_last_one_ends)
 {
 	struct clos k;
 	unsigned n;
@@ -140,7 +140,7 @@ static unsigned mix(struct clos *k, bool *good, unsigned *changed, unsigned *cha
 	return bad;
 }
 
-static void an_aggregate_must_change_last(void **state)
+TEST(an_aggregate_must_change_last)
 {
 	unsigned changed[16], changes = 0;
 	bool good[1 << 10];
@@ -155,7 +155,7 @@ static void an_aggregate_must_change_last(void **state)
 	ccs_cbd_free(k.cbd);
 }
 
-static void too_many_ports_are_refused(void **state)
+TEST(too_many_ports_are_refused)
 {
 	struct ccs_cbd_link link[CCS_CBD_PORTS + 1];
 	unsigned tier[CCS_CBD_PORTS + 2] = { 1 };
@@ -164,16 +164,4 @@ static void too_many_ports_are_refused(void **state)
 	for (unsigned i = 0; i <= CCS_CBD_PORTS; i++)
 		link[i] = (struct ccs_cbd_link){ 0, i + 1 };
 	assert_null(ccs_cbd_new(&net));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(published_claims_hold),
-		cmocka_unit_test(each_link_of_a_cycle_begins_where_the_last_one_ends),
-		cmocka_unit_test(an_aggregate_must_change_last),
-		cmocka_unit_test(too_many_ports_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -152,7 +152,7 @@ static bool round_trip(struct ccs_flow *f, uint64_t *now, double rtt_us)
 	return true;
 }
 
-static void events_come_in_order_after_the_timers_due(void **state)
+TEST(events_come_in_order_after_the_timers_due)
 {
 	struct ccs_flow f;
 	uint64_t n;
@@ -173,7 +173,7 @@ static void events_come_in_order_after_the_timers_due(void **state)
 }
 
 /* A completion with a timestamp earlier than the events since. */
-static void time_does_not_go_back(void **state)
+TEST(time_does_not_go_back)
 {
 	struct ccs_flow f;
 	uint64_t a, b;
@@ -191,7 +191,7 @@ static void time_does_not_go_back(void **state)
 }
 
 /* A timer that raises the rate releases a waiting segment before it was due. */
-static void a_timer_that_raises_the_rate_releases_a_waiting_wr(void **state)
+TEST(a_timer_that_raises_the_rate_releases_a_waiting_wr)
 {
 	struct ccs_flow f;
 	uint64_t n, now = 1000, wakes = 0;
@@ -213,7 +213,7 @@ static void a_timer_that_raises_the_rate_releases_a_waiting_wr(void **state)
 }
 
 /* The algorithm's timer may open its window, but not max_inflight. */
-static void a_closed_window_waits_for_the_timer_that_may_open_it(void **state)
+TEST(a_closed_window_waits_for_the_timer_that_may_open_it)
 {
 	struct ccs_flow f;
 	uint64_t n;
@@ -232,7 +232,7 @@ static void a_closed_window_waits_for_the_timer_that_may_open_it(void **state)
 }
 
 /* Timers at fractions of a nanosecond: calling when ccs_flow_wait() says fires each. */
-static void wait_always_makes_progress(void **state)
+TEST(wait_always_makes_progress)
 {
 	seed_start("timers");
 	for (unsigned round = 0; round < 200; round++) {
@@ -253,7 +253,7 @@ static void wait_always_makes_progress(void **state)
 }
 
 /* After an idle day its timers are not fired one by one. */
-static void timers_of_an_idle_day_are_skipped(void **state)
+TEST(timers_of_an_idle_day_are_skipped)
 {
 	const uint64_t day = 86400ull * 1000000000;
 	struct ccs_flow f;
@@ -275,7 +275,7 @@ static void timers_of_an_idle_day_are_skipped(void **state)
 }
 
 /* A faulty plug-in sets timers ever earlier. The flow's time stays at the clock's. */
-static void timers_in_the_past_do_not_stop_a_flow(void **state)
+TEST(timers_in_the_past_do_not_stop_a_flow)
 {
 	struct ccs_flow f;
 	uint64_t n;
@@ -292,7 +292,7 @@ static void timers_in_the_past_do_not_stop_a_flow(void **state)
 }
 
 /* They count bytes of the flow, whatever was taken back or flushed in between. */
-static void acks_carry_sequence_numbers(void **state)
+TEST(acks_carry_sequence_numbers)
 {
 	struct ccs_flow f;
 	uint64_t a, b, c;
@@ -319,7 +319,7 @@ static void acks_carry_sequence_numbers(void **state)
 	ccs_flow_destroy(&f);
 }
 
-static void a_reset_flow_does_not_wait_for_what_was_discarded(void **state)
+TEST(a_reset_flow_does_not_wait_for_what_was_discarded)
 {
 	struct ccs_flow f;
 	uint64_t number;
@@ -333,7 +333,7 @@ static void a_reset_flow_does_not_wait_for_what_was_discarded(void **state)
 	ccs_flow_destroy(&f);
 }
 
-static void acks_carry_the_latest_telemetry(void **state)
+TEST(acks_carry_the_latest_telemetry)
 {
 	struct ccs_telemetry seen = { .hops = { { .ts_ns = 7 }, { .ts_ns = 8 } }, .nhops = 2,
 					    .path = 99, .flows = 5, .covers_ns = 500 };
@@ -369,7 +369,7 @@ static unsigned count(char what)
 }
 
 /* All segments in flight waited for the same retransmission. */
-static void a_retransmission_is_one_loss(void **state)
+TEST(a_retransmission_is_one_loss)
 {
 	struct ccs_flow f;
 	uint64_t n[4], now = 1000;
@@ -392,7 +392,7 @@ static void a_retransmission_is_one_loss(void **state)
 	ccs_flow_destroy(&f);
 }
 
-static void a_retry_exceeded_completion_is_a_loss(void **state)
+TEST(a_retry_exceeded_completion_is_a_loss)
 {
 	struct ccs_done done = { .lost = true, .earliest_ns = 50000, .latest_ns = 50000 };
 	struct ccs_flow f;
@@ -407,7 +407,7 @@ static void a_retry_exceeded_completion_is_a_loss(void **state)
 }
 
 /* Slow start sets the rate of algorithms without such a rule, which get no events before. */
-static void slow_start_sets_the_rate_only_for_rtt_algorithms_without_a_window(void **state)
+TEST(slow_start_sets_the_rate_only_for_rtt_algorithms_without_a_window)
 {
 	struct ccs_cc_ops by_cnp = recorder;
 	const struct { const struct ccs_cc_ops *ops; double window; bool led; } rows[] = {
@@ -440,7 +440,7 @@ static void slow_start_sets_the_rate_only_for_rtt_algorithms_without_a_window(vo
 	}
 }
 
-static void baselines_keep_their_rate(void **state)
+TEST(baselines_keep_their_rate)
 {
 	struct ccs_flow_config conf = config();
 	struct ccs_flow f;
@@ -460,7 +460,7 @@ static void baselines_keep_their_rate(void **state)
  * TIMELY's rate is its state: it must not grow beyond the user's max_rate, or it would have to
  * fall all the way before congestion reduces the flow's rate.
  */
-static void timely_does_not_grow_beyond_max_rate(void **state)
+TEST(timely_does_not_grow_beyond_max_rate)
 {
 	struct ccs_flow_config conf = config();
 	struct ccs_flow f;
@@ -486,7 +486,7 @@ static void timely_does_not_grow_beyond_max_rate(void **state)
 }
 
 /* With a window below a segment one segment is in flight, at the algorithm's rate. */
-static void a_window_below_a_segment_leaves_pacing(void **state)
+TEST(a_window_below_a_segment_leaves_pacing)
 {
 	struct ccs_flow f;
 	uint64_t n, now = 1000, due;
@@ -509,7 +509,7 @@ static void a_window_below_a_segment_leaves_pacing(void **state)
 }
 
 /* A program may trap the exceptions (gfortran's -ffpe-trap), and tests the flags. */
-static void an_algorithms_float_exceptions_are_not_the_applications(void **state)
+TEST(an_algorithms_float_exceptions_are_not_the_applications)
 {
 	const int traps = FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID;
 	struct ccs_flow f;
@@ -530,29 +530,4 @@ static void an_algorithms_float_exceptions_are_not_the_applications(void **state
 	assert_string_equal(events.what, "ttstctalr");
 	assert_int_equal(fetestexcept(traps), 0);
 	ccs_flow_destroy(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(events_come_in_order_after_the_timers_due),
-		cmocka_unit_test(time_does_not_go_back),
-		cmocka_unit_test(a_timer_that_raises_the_rate_releases_a_waiting_wr),
-		cmocka_unit_test(a_closed_window_waits_for_the_timer_that_may_open_it),
-		cmocka_unit_test(wait_always_makes_progress),
-		cmocka_unit_test(timers_of_an_idle_day_are_skipped),
-		cmocka_unit_test(timers_in_the_past_do_not_stop_a_flow),
-		cmocka_unit_test(acks_carry_sequence_numbers),
-		cmocka_unit_test(a_reset_flow_does_not_wait_for_what_was_discarded),
-		cmocka_unit_test(acks_carry_the_latest_telemetry),
-		cmocka_unit_test(a_retransmission_is_one_loss),
-		cmocka_unit_test(a_retry_exceeded_completion_is_a_loss),
-		cmocka_unit_test(slow_start_sets_the_rate_only_for_rtt_algorithms_without_a_window),
-		cmocka_unit_test(baselines_keep_their_rate),
-		cmocka_unit_test(timely_does_not_grow_beyond_max_rate),
-		cmocka_unit_test(a_window_below_a_segment_leaves_pacing),
-		cmocka_unit_test(an_algorithms_float_exceptions_are_not_the_applications),
-	};
-
-	return cmocka_run_group_tests_name("drive", tests, NULL, NULL);
 }

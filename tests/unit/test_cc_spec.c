@@ -27,7 +27,7 @@ static const struct { const char *spec, *says; } wrong[] = {
 	{ "none:rate=1g", "no parameter 'rate'" },
 };
 
-static void wrong_specs_are_refused_and_change_nothing(void **state)
+TEST(wrong_specs_are_refused_and_change_nothing)
 {
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		struct ccs_cc_spec cc = parse("timely:beta=0.5");
@@ -42,7 +42,7 @@ static void wrong_specs_are_refused_and_change_nothing(void **state)
 	}
 }
 
-static void an_endless_spec_is_refused(void **state)
+TEST(an_endless_spec_is_refused)
 {
 	static char spec[4096];
 	struct ccs_cc_spec cc = { 0 };
@@ -54,7 +54,7 @@ static void an_endless_spec_is_refused(void **state)
 	assert_null(cc.ops);
 }
 
-static void garbage_never_crashes_the_parser(void **state)
+TEST(garbage_never_crashes_the_parser)
 {
 	static const char letters[] = "timelyfxdno:=,.0123456789kmgus_brath";
 	unsigned taken = 0;
@@ -74,7 +74,7 @@ static void garbage_never_crashes_the_parser(void **state)
 	assert_true(taken < 50000);
 }
 
-static void units_and_choices_are_understood(void **state)
+TEST(units_and_choices_are_understood)
 {
 	const struct ccs_cc_path path = { .line_rate = 1e9, .base_rtt_us = 1, .segment = 1,
 					  .flows = 1 };
@@ -92,16 +92,4 @@ static void units_and_choices_are_understood(void **state)
 	start(&cc, "none", &path);
 	ack(&cc, 10, 1e6);
 	assert_true(isinf(cc.out.rate) && cc.out.window == 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(wrong_specs_are_refused_and_change_nothing),
-		cmocka_unit_test(an_endless_spec_is_refused),
-		cmocka_unit_test(garbage_never_crashes_the_parser),
-		cmocka_unit_test(units_and_choices_are_understood),
-	};
-
-	return cmocka_run_group_tests_name("cc_spec", tests, NULL, NULL);
 }

@@ -28,7 +28,7 @@ enum { EVENTS = 20000 };
 
 /* Events are set at random distances, also while others are taken; equal times are frequent. */
 /* An event is a number in the order of setting, above its kind; kind 0 is an arrival. */
-static void events_are_taken_by_time_arrivals_first_then_as_they_were_set(void **state)
+TEST(events_are_taken_by_time_arrivals_first_then_as_they_were_set)
 {
 	static struct event_queue q;
 	struct queued_event e;
@@ -66,7 +66,7 @@ static void events_are_taken_by_time_arrivals_first_then_as_they_were_set(void *
 
 enum { BYTES = 200 };
 
-static void ranges_are_the_set_of_their_bytes(void **state)
+TEST(ranges_are_the_set_of_their_bytes)
 {
 	struct rng random = rng_of(seed_of_run(), 5);
 
@@ -112,7 +112,7 @@ static void generate(struct topology *t, const char *text)
 		fail_msg("%s: %s", text, err);
 }
 
-static void generated_topologies_have_their_nodes_and_links(void **state)
+TEST(generated_topologies_have_their_nodes_and_links)
 {
 	static const struct {
 		const char *text;
@@ -157,7 +157,7 @@ static bool all_reach(const struct fab_routes *r, const struct topology *t, stru
 	return true;
 }
 
-static void all_next_hops_lead_there_also_after_a_failure(void **state)
+TEST(all_next_hops_lead_there_also_after_a_failure)
 {
 	struct rng random = rng_of(seed_of_run(), 2);
 	struct topology t;
@@ -181,7 +181,7 @@ static void all_next_hops_lead_there_also_after_a_failure(void **state)
 }
 
 /* Hosts do not forward, even where that would be shorter. */
-static void a_host_with_two_links_is_no_switch(void **state)
+TEST(a_host_with_two_links_is_no_switch)
 {
 	struct rng random = rng_of(seed_of_run(), 3);
 	struct topology t;
@@ -261,7 +261,7 @@ static uint64_t drops_with(double cells, const char *rate, double cable_us, doub
 }
 
 /* The frames of the MTU that delay the PAUSE and the stop are part of t0 here: arriving frames have the smallest size, a cell each, which is the worst case. */
-static void computed_headroom_loses_nothing_and_a_cell_less_does(void **state)
+TEST(computed_headroom_loses_nothing_and_a_cell_less_does)
 {
 	static const struct {
 		const char *rate;
@@ -283,7 +283,7 @@ static void computed_headroom_loses_nothing_and_a_cell_less_does(void **state)
 	}
 }
 
-static void no_lossless_packet_is_dropped_with_the_computed_headroom(void **state)
+TEST(no_lossless_packet_is_dropped_with_the_computed_headroom)
 {
 	static const unsigned payloads[] = { 2, 64, 256, 1024, 4096, 9000 };
 	const struct ccs_cc_spec none = ccs_cc_default_spec(&ccs_cc_none);
@@ -407,7 +407,7 @@ static void run_case(struct rng *random, const struct headroom_case *k, struct f
 	topology_free(&t);
 }
 
-static void no_cell_mtu_rate_or_cable_makes_the_computed_headroom_too_small(void **state)
+TEST(no_cell_mtu_rate_or_cable_makes_the_computed_headroom_too_small)
 {
 	struct rng random = rng_of(seed_of_run(), 6);
 	unsigned paused = 0;
@@ -437,7 +437,7 @@ static int by_ns(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void quantiles_of_delays_are_at_most_a_32nd_above_the_exact_ones(void **state)
+TEST(quantiles_of_delays_are_at_most_a_32nd_above_the_exact_ones)
 {
 	enum { N = 5000 };
 	static uint64_t ns[N];
@@ -462,18 +462,6 @@ static void quantiles_of_delays_are_at_most_a_32nd_above_the_exact_ones(void **s
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(events_are_taken_by_time_arrivals_first_then_as_they_were_set),
-		cmocka_unit_test(ranges_are_the_set_of_their_bytes),
-		cmocka_unit_test(generated_topologies_have_their_nodes_and_links),
-		cmocka_unit_test(all_next_hops_lead_there_also_after_a_failure),
-		cmocka_unit_test(quantiles_of_delays_are_at_most_a_32nd_above_the_exact_ones),
-		cmocka_unit_test(a_host_with_two_links_is_no_switch),
-		cmocka_unit_test(computed_headroom_loses_nothing_and_a_cell_less_does),
-		cmocka_unit_test(no_lossless_packet_is_dropped_with_the_computed_headroom),
-		cmocka_unit_test(no_cell_mtu_rate_or_cable_makes_the_computed_headroom_too_small),
-	};
-
 	printf("# CCS_SEED=%llu\n", (unsigned long long)seed_of_run());
-	return cmocka_run_group_tests_name("ccfabric", tests, NULL, NULL);
+	return test_run(NULL, NULL);
 }

@@ -42,7 +42,7 @@ static void put(const char *file, const char *text)
 
 #define IB "class/infiniband/mlx5_0/ports/1/"
 
-static void bytes_of_netdev_and_nic_add_up(void **state)
+TEST(bytes_of_netdev_and_nic_add_up)
 {
 	struct ccs_ingress in;
 	uint64_t bytes;
@@ -69,7 +69,7 @@ static void bytes_of_netdev_and_nic_add_up(void **state)
 	assert_int_equal(ccs_ingress_open(&in, root, "eth2"), ENOENT);
 }
 
-static void speed_may_be_unknown(void **state)
+TEST(speed_may_be_unknown)
 {
 	put("class/net/eth0/speed", "100000\n");
 	assert_true(ccs_sysfs_speed(root, "eth0") == 100e9);
@@ -179,7 +179,7 @@ static int read_root(const struct answer *a, struct ccs_qdisc *q, char asked[256
 	return err;
 }
 
-static void root_qdisc_is_asked_for(void **state)
+TEST(root_qdisc_is_asked_for)
 {
 	const struct answer a = qdisc("tbf", 0, TC_H_ROOT);
 	_Alignas(8) char asked[256];
@@ -198,7 +198,7 @@ static void root_qdisc_is_asked_for(void **state)
 	assert_true(q.tbf_rate == 200e6);
 }
 
-static void rates_are_tbfs_only_and_may_be_large(void **state)
+TEST(rates_are_tbfs_only_and_may_be_large)
 {
 	struct answer a = qdisc("tbf", UINT64_C(50000000000), TC_H_ROOT);
 	struct ccs_qdisc q;
@@ -215,7 +215,7 @@ static void rates_are_tbfs_only_and_may_be_large(void **state)
 }
 
 /* Truncated anywhere, or with any byte changed: an error or an answer. */
-static void strange_answers_are_no_counters(void **state)
+TEST(strange_answers_are_no_counters)
 {
 	const struct answer whole = qdisc("tbf", 1, TC_H_ROOT);
 	struct ccs_qdisc q;
@@ -242,13 +242,5 @@ TREE_GROUP(root)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bytes_of_netdev_and_nic_add_up),
-		cmocka_unit_test(speed_may_be_unknown),
-		cmocka_unit_test(root_qdisc_is_asked_for),
-		cmocka_unit_test(rates_are_tbfs_only_and_may_be_large),
-		cmocka_unit_test(strange_answers_are_no_counters),
-	};
-
-	return cmocka_run_group_tests_name("links", tests, make_root, remove_root);
+	return test_run(make_root, remove_root);
 }

@@ -32,7 +32,7 @@ static void samples(enum ccs_control shown, double rtt_us, unsigned ms)
 	}
 }
 
-static void control_is_lost_after_a_second(void **state)
+TEST_WITH(control_is_lost_after_a_second, begin, NULL)
 {
 	samples(CCS_CONTROL_AT_FLOOR, 5000, 1000);
 	assert_int_equal(c.now, CCS_CONTROL_OK);
@@ -40,7 +40,7 @@ static void control_is_lost_after_a_second(void **state)
 	assert_int_equal(c.now, CCS_CONTROL_AT_FLOOR);
 }
 
-static void a_burst_of_half_a_second_is_not_reported(void **state)
+TEST_WITH(a_burst_of_half_a_second_is_not_reported, begin, NULL)
 {
 	for (unsigned i = 0; i < 10; i++) {
 		samples(CCS_CONTROL_AT_FLOOR, 5000, 500);
@@ -49,7 +49,7 @@ static void a_burst_of_half_a_second_is_not_reported(void **state)
 	assert_int_equal(c.now, CCS_CONTROL_OK);
 }
 
-static void a_queue_that_becomes_short_at_times_is_controlled(void **state)
+TEST_WITH(a_queue_that_becomes_short_at_times_is_controlled, begin, NULL)
 {
 	for (unsigned i = 0; i < 10; i++) {
 		samples(CCS_CONTROL_AT_FLOOR, 5000, 900);
@@ -58,7 +58,7 @@ static void a_queue_that_becomes_short_at_times_is_controlled(void **state)
 	assert_int_equal(c.now, CCS_CONTROL_OK);
 }
 
-static void the_state_ends_after_a_second_not_with_one_low_rtt(void **state)
+TEST_WITH(the_state_ends_after_a_second_not_with_one_low_rtt, begin, NULL)
 {
 	samples(CCS_CONTROL_AT_FLOOR, 5000, 1010);
 	samples(CCS_CONTROL_OK, 100, 10);
@@ -70,14 +70,14 @@ static void the_state_ends_after_a_second_not_with_one_low_rtt(void **state)
 	assert_int_equal(c.now, CCS_CONTROL_OK);
 }
 
-static void one_state_may_follow_the_other(void **state)
+TEST_WITH(one_state_may_follow_the_other, begin, NULL)
 {
 	samples(CCS_CONTROL_AT_FLOOR, 5000, 1010);
 	samples(CCS_CONTROL_AT_LIMIT, 5000, 1010);
 	assert_int_equal(c.now, CCS_CONTROL_AT_LIMIT);
 }
 
-static void long_rtts_take_a_hundred_of_them(void **state)
+TEST_WITH(long_rtts_take_a_hundred_of_them, begin, NULL)
 {
 	c.average_us = 50e3;
 	samples(CCS_CONTROL_AT_FLOOR, 50e3, 5000);
@@ -86,7 +86,7 @@ static void long_rtts_take_a_hundred_of_them(void **state)
 	assert_int_equal(c.now, CCS_CONTROL_AT_FLOOR);
 }
 
-static void rare_samples_count_but_not_across_a_pause(void **state)
+TEST_WITH(rare_samples_count_but_not_across_a_pause, begin, NULL)
 {
 	for (unsigned i = 1; i < CCS_CONTROL_SAMPLES; i++) {
 		now += 3000 * MS;
@@ -136,36 +136,18 @@ static enum ccs_control after(double rtt_us, unsigned waiting, bool enforce)
 	return now_is;
 }
 
-static void rtts_of_more_than_32_segments_count(void **state)
+TEST(rtts_of_more_than_32_segments_count)
 {
 	assert_int_equal(after(20 + 31 * 4.096, 1, true), CCS_CONTROL_OK);
 	assert_int_equal(after(20 + 33 * 4.096, 1, true), CCS_CONTROL_AT_LIMIT);
 }
 
-static void a_flow_with_nothing_waiting_is_not_reported(void **state)
+TEST(a_flow_with_nothing_waiting_is_not_reported)
 {
 	assert_int_equal(after(5000, 0, true), CCS_CONTROL_OK);
 }
 
-static void an_observed_flow_is_not_reported(void **state)
+TEST(an_observed_flow_is_not_reported)
 {
 	assert_int_equal(after(5000, 1, false), CCS_CONTROL_OK);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(control_is_lost_after_a_second, begin),
-		cmocka_unit_test_setup(a_burst_of_half_a_second_is_not_reported, begin),
-		cmocka_unit_test_setup(a_queue_that_becomes_short_at_times_is_controlled, begin),
-		cmocka_unit_test_setup(the_state_ends_after_a_second_not_with_one_low_rtt, begin),
-		cmocka_unit_test_setup(one_state_may_follow_the_other, begin),
-		cmocka_unit_test_setup(long_rtts_take_a_hundred_of_them, begin),
-		cmocka_unit_test_setup(rare_samples_count_but_not_across_a_pause, begin),
-		cmocka_unit_test(rtts_of_more_than_32_segments_count),
-		cmocka_unit_test(a_flow_with_nothing_waiting_is_not_reported),
-		cmocka_unit_test(an_observed_flow_is_not_reported),
-	};
-
-	return cmocka_run_group_tests_name("control state", tests, NULL, NULL);
 }

@@ -35,7 +35,7 @@ static double stream(struct ccs_cc *cc, double from_us, double until_us, double 
 }
 
 /* rate = 1 / (delta * (dq - a segment's time)) for any initial rate, so shares are equal. */
-static void the_rate_goes_to_a_segment_per_delta_times_the_queueing_delay(void **state)
+TEST(the_rate_goes_to_a_segment_per_delta_times_the_queueing_delay)
 {
 	const double queue_us = 100;
 	const double target = 8e6 * SEGMENT / (DELTA * (queue_us - LINE_US));
@@ -57,7 +57,7 @@ static void the_rate_goes_to_a_segment_per_delta_times_the_queueing_delay(void *
 }
 
 /* Steps of one length would continue around the target, and synchronise the flows of a queue. */
-static void the_window_comes_to_rest_at_the_target(void **state)
+TEST(the_window_comes_to_rest_at_the_target)
 {
 	struct ccs_cc cc;
 	double now, least = INFINITY, most = 0;
@@ -77,7 +77,7 @@ static void the_window_comes_to_rest_at_the_target(void **state)
  * A queue that oscillates within a few RTTs consists of acknowledgements that wait for other flows'
  * data, which these flows reduce an RTT later. A rate that followed it would keep it oscillating.
  */
-static void the_rate_follows_the_average_rtt(void **state)
+TEST(the_rate_follows_the_average_rtt)
 {
 	struct ccs_cc cc;
 	double now, least = INFINITY, most = 0;
@@ -99,7 +99,7 @@ static void the_rate_follows_the_average_rtt(void **state)
  * A drain lasts one round trip and begins at multiples of a power of two of the hosts' common
  * time.
  */
-static void drains_are_at_the_hosts_common_time(void **state)
+TEST(drains_are_at_the_hosts_common_time)
 {
 	double first[2] = { 0 };
 
@@ -131,7 +131,7 @@ static void drains_are_at_the_hosts_common_time(void **state)
  * Without a queue to drain, the flow needs neither a pause nor a timer, which would cost each small
  * WR a clock reading.
  */
-static void an_uncongested_flow_has_no_timer(void **state)
+TEST(an_uncongested_flow_has_no_timer)
 {
 	struct ccs_cc cc;
 
@@ -147,7 +147,7 @@ static void an_uncongested_flow_has_no_timer(void **state)
 }
 
 /* RTT above the minimum on an emptied path is jitter, not queueing. */
-static void jitter_after_drains_is_taken_off_the_queueing_delay(void **state)
+TEST(jitter_after_drains_is_taken_off_the_queueing_delay)
 {
 	struct ccs_cc cc;
 	double now = 1;
@@ -161,7 +161,7 @@ static void jitter_after_drains_is_taken_off_the_queueing_delay(void **state)
 	assert_true(observed(&cc, "queue_us").value >= 60 / 8.0);
 }
 
-static void jitter_has_a_bound(void **state)
+TEST(jitter_has_a_bound)
 {
 	struct ccs_cc cc;
 	double now = 1;
@@ -193,7 +193,7 @@ static double jitter_learned_from(double sent_us, double rtt_us)
 }
 
 /* Others have a queue before and after: the segment waited for a retransmission, or for its turn. */
-static void only_a_segment_sent_right_after_a_drain_shows_jitter(void **state)
+TEST(only_a_segment_sent_right_after_a_drain_shows_jitter)
 {
 	assert_float_equal(jitter_learned_from(1, BASE + 30), 30 - LINE_US, 2);
 	assert_float_equal(jitter_learned_from(-20, BASE + 40), 60 - LINE_US, 2);
@@ -204,7 +204,7 @@ static void only_a_segment_sent_right_after_a_drain_shows_jitter(void **state)
  * The queue in the local NIC counts: otherwise two flows in opposite directions would have
  * unequal shares.
  */
-static void waiting_in_the_local_nic_counts_as_queueing(void **state)
+TEST(waiting_in_the_local_nic_counts_as_queueing)
 {
 	struct ccs_cc cc;
 	struct ccs_cc_ack a = { .rtt_us = BASE, .nic_wait_us = 80, .bytes = SEGMENT };
@@ -230,7 +230,7 @@ static double window_after(struct ccs_cc *cc, double sent_us, double now_us)
 }
 
 /* A window that is posted after a pause waits in the NIC. All of it was sent before the window fell. */
-static void segments_sent_before_the_window_fell_do_not_reduce_it_again(void **state)
+TEST(segments_sent_before_the_window_fell_do_not_reduce_it_again)
 {
 	struct ccs_cc cc;
 	double now, before, fallen;
@@ -263,7 +263,7 @@ static void ack_batches(struct ccs_cc *cc, unsigned segments, unsigned left, dou
 }
 
 /* The path would have spaced them, so hosts held them back. */
-static void delay_of_acks_that_arrive_at_once_is_not_queueing(void **state)
+TEST(delay_of_acks_that_arrive_at_once_is_not_queueing)
 {
 	struct ccs_cc cc;
 
@@ -280,7 +280,7 @@ static void delay_of_acks_that_arrive_at_once_is_not_queueing(void **state)
 }
 
 /* A queue of data spaces them by a segment's time at line rate, at least. */
-static void acks_that_arrive_closer_than_data_leave_were_held_back(void **state)
+TEST(acks_that_arrive_closer_than_data_leave_were_held_back)
 {
 	const double spacing_us[] = { 0, 0.1 * LINE_US, 0.6 * LINE_US };
 	double held_us[3];
@@ -299,7 +299,7 @@ static void acks_that_arrive_closer_than_data_leave_were_held_back(void **state)
 }
 
 /* The number of segments in a batch does not count, which a faster flow has more of. */
-static void queueing_depends_on_the_share_of_the_window_that_arrives_at_once(void **state)
+TEST(queueing_depends_on_the_share_of_the_window_that_arrives_at_once)
 {
 	double queue_us[2];
 
@@ -316,7 +316,7 @@ static void queueing_depends_on_the_share_of_the_window_that_arrives_at_once(voi
 }
 
 /* Flows that lose different numbers of packets would have unequal shares otherwise. */
-static void the_share_of_the_queue_does_not_depend_on_the_number_of_losses(void **state)
+TEST(the_share_of_the_queue_does_not_depend_on_the_number_of_losses)
 {
 	const unsigned losses[] = { 0, 1, 8 };
 	double rate[3];
@@ -341,7 +341,7 @@ static void the_share_of_the_queue_does_not_depend_on_the_number_of_losses(void 
 }
 
 /* A queue that is longer than the timeout would stay, because devices repeat what waits in it. */
-static void without_an_rtt_between_losses_the_rate_is_half_of_what_arrives(void **state)
+TEST(without_an_rtt_between_losses_the_rate_is_half_of_what_arrives)
 {
 	struct ccs_cc cc;
 	double now;
@@ -361,7 +361,7 @@ static void without_an_rtt_between_losses_the_rate_is_half_of_what_arrives(void 
 }
 
 /* It takes as long as a timeout. A pause of this length would leave the path to other flows. */
-static void the_rtt_of_a_retransmission_does_not_lengthen_a_drain(void **state)
+TEST(the_rtt_of_a_retransmission_does_not_lengthen_a_drain)
 {
 	struct ccs_cc cc;
 	double now;
@@ -380,7 +380,7 @@ static void the_rtt_of_a_retransmission_does_not_lengthen_a_drain(void **state)
 }
 
 /* Rate and window are finite and within their bounds for any RTTs. */
-static void rate_and_window_stay_within_bounds(void **state)
+TEST(rate_and_window_stay_within_bounds)
 {
 	seed_start("bounds");
 	for (unsigned run = 0; run < 50; run++) {
@@ -409,7 +409,7 @@ static void rate_and_window_stay_within_bounds(void **state)
  * for. It was below zero, which paused the flow for the time of a segment at the least rate, 26
  * seconds.
  */
-static void the_window_leaves_within_the_longest_rtt(void **state)
+TEST(the_window_leaves_within_the_longest_rtt)
 {
 	seed_start("the longest RTT");
 	for (unsigned run = 0; run < 50; run++) {
@@ -436,7 +436,7 @@ static void the_window_leaves_within_the_longest_rtt(void **state)
 }
 
 /* It doubled to infinity with each RTT of a target out of reach. */
-static void the_velocity_has_a_bound(void **state)
+TEST(the_velocity_has_a_bound)
 {
 	struct ccs_cc cc;
 
@@ -446,31 +446,4 @@ static void the_velocity_has_a_bound(void **state)
 	for (unsigned i = 1; i < 3000; i++)
 		ack(&cc, i * 2 * BASE, BASE, SEGMENT / 1024);
 	assert_true(observed(&cc, "velocity").value <= 1e6);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_rate_goes_to_a_segment_per_delta_times_the_queueing_delay),
-		cmocka_unit_test(the_window_comes_to_rest_at_the_target),
-		cmocka_unit_test(the_rate_follows_the_average_rtt),
-		cmocka_unit_test(drains_are_at_the_hosts_common_time),
-		cmocka_unit_test(an_uncongested_flow_has_no_timer),
-		cmocka_unit_test(jitter_after_drains_is_taken_off_the_queueing_delay),
-		cmocka_unit_test(jitter_has_a_bound),
-		cmocka_unit_test(only_a_segment_sent_right_after_a_drain_shows_jitter),
-		cmocka_unit_test(waiting_in_the_local_nic_counts_as_queueing),
-		cmocka_unit_test(segments_sent_before_the_window_fell_do_not_reduce_it_again),
-		cmocka_unit_test(delay_of_acks_that_arrive_at_once_is_not_queueing),
-		cmocka_unit_test(acks_that_arrive_closer_than_data_leave_were_held_back),
-		cmocka_unit_test(queueing_depends_on_the_share_of_the_window_that_arrives_at_once),
-		cmocka_unit_test(the_share_of_the_queue_does_not_depend_on_the_number_of_losses),
-		cmocka_unit_test(without_an_rtt_between_losses_the_rate_is_half_of_what_arrives),
-		cmocka_unit_test(the_rtt_of_a_retransmission_does_not_lengthen_a_drain),
-		cmocka_unit_test(rate_and_window_stay_within_bounds),
-		cmocka_unit_test(the_window_leaves_within_the_longest_rtt),
-		cmocka_unit_test(the_velocity_has_a_bound),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -109,7 +109,7 @@ static void finish(struct fixture *f)
 	assert_null(f->c.ports);
 }
 
-static void new_events_go_to_the_flow(void **state)
+TEST(new_events_go_to_the_flow)
 {
 	struct fixture f = start();
 
@@ -126,7 +126,7 @@ static void new_events_go_to_the_flow(void **state)
 	finish(&f);
 }
 
-static void other_drivers_have_other_names(void **state)
+TEST(other_drivers_have_other_names)
 {
 	struct fixture f = start();
 
@@ -143,7 +143,7 @@ static void other_drivers_have_other_names(void **state)
 	finish(&f);
 }
 
-static void devices_without_counters_are_refused(void **state)
+TEST(devices_without_counters_are_refused)
 {
 	static const char *const evil[] = { "", ".", "..", "../mlx5_0", "a/b",
 		"a_name_of_sixty_four_letters____________________________________" };
@@ -162,7 +162,7 @@ static void devices_without_counters_are_refused(void **state)
 	finish(&f);
 }
 
-static void a_counter_that_falls_was_reset_or_wrapped(void **state)
+TEST(a_counter_that_falls_was_reset_or_wrapped)
 {
 	struct fixture f = start();
 
@@ -187,7 +187,7 @@ static void a_counter_that_falls_was_reset_or_wrapped(void **state)
 }
 
 /* A device that is being removed has empty files. */
-static void a_device_may_vanish_and_come_back(void **state)
+TEST(a_device_may_vanish_and_come_back)
 {
 	struct fixture f = start();
 
@@ -211,7 +211,7 @@ static void a_device_may_vanish_and_come_back(void **state)
 	finish(&f);
 }
 
-static void idle_flows_get_no_cnps(void **state)
+TEST(idle_flows_get_no_cnps)
 {
 	struct fixture f = start();
 
@@ -229,7 +229,7 @@ static void idle_flows_get_no_cnps(void **state)
 }
 
 /* Within a poll the error of a flow is less than one event; over many polls, a few. */
-static void shares_are_by_rate(void **state)
+TEST(shares_are_by_rate)
 {
 	uint64_t value = 1000, before[FLOWS], n, sum = 0;
 	double due[FLOWS] = { 0 }, share;
@@ -261,7 +261,7 @@ static void shares_are_by_rate(void **state)
 }
 
 /* One event a poll: what each has got stays within a few of its due, however long. */
-static void single_events_are_spread(void **state)
+TEST(single_events_are_spread)
 {
 	struct fixture f = start();
 
@@ -278,7 +278,7 @@ static void single_events_are_spread(void **state)
 	finish(&f);
 }
 
-static void flows_come_and_go(void **state)
+TEST(flows_come_and_go)
 {
 	struct fixture f = start();
 	uint64_t value = 1000;
@@ -309,17 +309,5 @@ TREE_GROUP(root)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(new_events_go_to_the_flow),
-		cmocka_unit_test(other_drivers_have_other_names),
-		cmocka_unit_test(devices_without_counters_are_refused),
-		cmocka_unit_test(a_counter_that_falls_was_reset_or_wrapped),
-		cmocka_unit_test(a_device_may_vanish_and_come_back),
-		cmocka_unit_test(idle_flows_get_no_cnps),
-		cmocka_unit_test(shares_are_by_rate),
-		cmocka_unit_test(single_events_are_spread),
-		cmocka_unit_test(flows_come_and_go),
-	};
-
-	return cmocka_run_group_tests_name("counters", tests, make_root, remove_root);
+	return test_run(make_root, remove_root);
 }

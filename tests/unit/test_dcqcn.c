@@ -46,7 +46,7 @@ static void check_golden_trace(const char *spec)
 }
 
 /* On this path ccshim's form decides as the paper's does. */
-static void paper_matches_the_golden_trace(void **state)
+TEST(paper_matches_the_golden_trace)
 {
 	check_golden_trace("dcqcn:variant=paper");
 	check_golden_trace("dcqcn");
@@ -337,7 +337,7 @@ static void random_walk(unsigned variant, bool clamp, struct ref *seen)
 	seen->kept |= r.kept;
 }
 
-static void random_walks_equal_the_reference(void **state)
+TEST(random_walks_equal_the_reference)
 {
 	seed_start("walks");
 	for (unsigned variant = CCSHIM; variant <= MLX; variant++)
@@ -350,14 +350,4 @@ static void random_walks_equal_the_reference(void **state)
 			assert_true(seen.floored && seen.ceiled);
 			assert_true(seen.kept == !clamp);
 		}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(paper_matches_the_golden_trace),
-		cmocka_unit_test(random_walks_equal_the_reference),
-	};
-
-	return cmocka_run_group_tests_name("dcqcn", tests, NULL, NULL);
 }

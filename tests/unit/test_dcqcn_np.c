@@ -11,7 +11,7 @@
 /* DCQCN Fig. 14 */
 static const struct ccs_red paper = { .kmin = 5e3, .kmax = 200e3, .pmax = 0.01 };
 
-static void red_corners(void **state)
+TEST(red_corners)
 {
 	assert_true(ccs_red_probability(&paper, 0) == 0);
 	assert_true(ccs_red_probability(&paper, 5e3) == 0);
@@ -21,7 +21,7 @@ static void red_corners(void **state)
 	assert_true(ccs_red_probability(&paper, nextafter(200e3, INFINITY)) == 1);
 }
 
-static void red_with_one_threshold_is_dctcp(void **state)
+TEST(red_with_one_threshold_is_dctcp)
 {
 	const struct ccs_red step = { .kmin = 40e3, .kmax = 40e3, .pmax = 1 };
 
@@ -31,7 +31,7 @@ static void red_with_one_threshold_is_dctcp(void **state)
 	assert_true(ccs_red_mark(&step, 40001, nextafter(1, 0)));
 }
 
-static void red_marks_more_of_a_longer_queue(void **state)
+TEST(red_marks_more_of_a_longer_queue)
 {
 	seed_start("red");
 	for (int i = 0; i < 20000; i++) {
@@ -49,7 +49,7 @@ static void red_marks_more_of_a_longer_queue(void **state)
 	}
 }
 
-static void the_first_mark_causes_a_cnp_at_once(void **state)
+TEST(the_first_mark_causes_a_cnp_at_once)
 {
 	struct ccs_dcqcn_np np = ccs_dcqcn_np_init(CCS_DCQCN_NP_INTERVAL_US);
 
@@ -63,7 +63,7 @@ static void the_first_mark_causes_a_cnp_at_once(void **state)
 }
 
 /* Compare marked times with all CNP times so far, in whole us. */
-static void coalescing_equals_brute_force(void **state)
+TEST(coalescing_equals_brute_force)
 {
 	enum { MARKS = 300 };
 	int cnps[MARKS];
@@ -86,17 +86,4 @@ static void coalescing_equals_brute_force(void **state)
 		}
 		assert_true(n >= 1 && n <= MARKS);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(red_corners),
-		cmocka_unit_test(red_with_one_threshold_is_dctcp),
-		cmocka_unit_test(red_marks_more_of_a_longer_queue),
-		cmocka_unit_test(the_first_mark_causes_a_cnp_at_once),
-		cmocka_unit_test(coalescing_equals_brute_force),
-	};
-
-	return cmocka_run_group_tests_name("dcqcn_np", tests, NULL, NULL);
 }

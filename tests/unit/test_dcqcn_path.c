@@ -16,7 +16,7 @@ static void check_params(unsigned variant, const char *const *names, const doubl
 }
 
 /* At 40 Gb/s and 20 us the published parameters apply; mlx's are for 25 Gb/s. */
-static void published_parameters_on_an_ordinary_path(void **state)
+TEST(published_parameters_on_an_ordinary_path)
 {
 	static const char *const names[] = { "g", "alpha_init", "alpha_timer", "rate_timer",
 		"byte_counter", "f", "rate_ai", "rate_hai", "min_rate", "init_rate", "clamp_target",
@@ -45,7 +45,7 @@ static void published_parameters_on_an_ordinary_path(void **state)
 }
 
 /* DCQCN Fig. 14, on any path. */
-static void papers_parameters_do_not_follow_the_path(void **state)
+TEST(papers_parameters_do_not_follow_the_path)
 {
 	const struct ccs_cc_path slow = { .line_rate = 1e9, .base_rtt_us = 1000, .segment = 16384,
 					  .flows = 4, .bottleneck_rate = 100e6 };
@@ -59,7 +59,7 @@ static void papers_parameters_do_not_follow_the_path(void **state)
 }
 
 /* The port counts, not the NIC of ten times its rate; published variants use the NIC's. */
-static void ccshim_takes_the_slowest_link(void **state)
+TEST(ccshim_takes_the_slowest_link)
 {
 	struct ccs_cc_path path = { .line_rate = 10e9, .base_rtt_us = 50, .segment = 8192, .flows = 1,
 				    .bottleneck_rate = 1e9 };
@@ -77,7 +77,7 @@ static void ccshim_takes_the_slowest_link(void **state)
 }
 
 /* One of hundreds of flows gets at most one CNP per own segment, and recovery waits for it. */
-static void a_period_holds_a_quarter_of_the_own_segments_time(void **state)
+TEST(a_period_holds_a_quarter_of_the_own_segments_time)
 {
 	static const struct { const char *spec; double period; } cases[] = {
 		{ "dcqcn", 0.25 * 8e6 * 32768 / 20e6 }, { "dcqcn:rate_timer=55us,alpha_timer=55us", 55 },
@@ -96,7 +96,7 @@ static void a_period_holds_a_quarter_of_the_own_segments_time(void **state)
 }
 
 /* A queue of 400 us consists of data sent before the first cut. */
-static void cuts_within_an_rtt_end_at_the_delivered_rate(void **state)
+TEST(cuts_within_an_rtt_end_at_the_delivered_rate)
 {
 	const double given = 32768 / 50.0 * 8e6; /* a segment in 50 us */
 	struct ccs_cc cc;
@@ -122,7 +122,7 @@ static void cuts_within_an_rtt_end_at_the_delivered_rate(void **state)
 }
 
 /* Half an RTT after the cut no data sent after it can have been acknowledged. */
-static void cnps_before_an_acknowledgement_change_nothing_after_a_cut(void **state)
+TEST(cnps_before_an_acknowledgement_change_nothing_after_a_cut)
 {
 	struct ccs_cc cc;
 
@@ -139,7 +139,7 @@ static const struct ccs_cc_path sends = { .line_rate = 1e9, .base_rtt_us = 50, .
 					  .flows = 1 };
 
 /* At 200 Mb/s a message of 64 KB alone makes a queue of 2.1 ms. */
-static void marks_that_an_unsplit_message_causes_alone_change_nothing(void **state)
+TEST(marks_that_an_unsplit_message_causes_alone_change_nothing)
 {
 	struct ccs_cc cc;
 	double now_us = 0;
@@ -160,7 +160,7 @@ static void marks_that_an_unsplit_message_causes_alone_change_nothing(void **sta
 }
 
 /* A least RTT that was measured in the queue of others does not hide that queue. */
-static void a_queue_of_others_is_not_the_messages_own(void **state)
+TEST(a_queue_of_others_is_not_the_messages_own)
 {
 	struct ccs_cc cc;
 	double now_us;
@@ -177,7 +177,7 @@ static void a_queue_of_others_is_not_the_messages_own(void **state)
  * The increase per time is the paper's while the RTT is the base RTT; otherwise the increase
  * per period is.
  */
-static void steps_grow_with_the_period_where_nothing_queues(void **state)
+TEST(steps_grow_with_the_period_where_nothing_queues)
 {
 	static const struct ccs_cc_path far = { .line_rate = 100e6, .base_rtt_us = 1000,
 						.segment = 4096, .flows = 1 };
@@ -201,7 +201,7 @@ static void steps_grow_with_the_period_where_nothing_queues(void **state)
 }
 
 /* The longer there is neither a CNP nor a queue, the more is free. */
-static void steps_grow_with_time_where_nothing_queues(void **state)
+TEST(steps_grow_with_time_where_nothing_queues)
 {
 	const struct ccs_cc_path path = { .line_rate = 1e9, .base_rtt_us = 20, .segment = 512,
 					  .flows = 1 };
@@ -231,7 +231,7 @@ static double vary(struct ccs_cc *cc, double now_us, unsigned rtts)
 }
 
 /* RTTs that vary at line rate: hosts are late, or acknowledgements wait behind other data. */
-static void jitter_at_line_rate_widens_the_limit(void **state)
+TEST(jitter_at_line_rate_widens_the_limit)
 {
 	const double least = 40e9 * 20 / 8e6 + 3 * 32768; /* as without a window */
 	struct ccs_cc cc;
@@ -255,7 +255,7 @@ static void jitter_at_line_rate_widens_the_limit(void **state)
 }
 
 /* Flows that begin together learn a base RTT in their own queue; their limits are no larger for it. */
-static void the_limit_follows_the_rate(void **state)
+TEST(the_limit_follows_the_rate)
 {
 	static const double rates[] = { 40e9, 20e9, 4e9, 40e6 };
 
@@ -270,7 +270,7 @@ static void the_limit_follows_the_rate(void **state)
 		}
 }
 
-static void the_limit_is_lower_after_a_cut(void **state)
+TEST(the_limit_is_lower_after_a_cut)
 {
 	struct ccs_cc cc;
 
@@ -283,7 +283,7 @@ static void the_limit_is_lower_after_a_cut(void **state)
 	check_close("window below a quarter", 0, cc.out.window, 4 * cc.out.rate * 20 / 8e6 + 32768);
 }
 
-static void jitter_below_line_rate_is_forgotten(void **state)
+TEST(jitter_below_line_rate_is_forgotten)
 {
 	struct ccs_cc cc;
 	double now_us, wide;
@@ -300,26 +300,4 @@ static void jitter_below_line_rate_is_forgotten(void **state)
 	cc.ops->set_rate(&cc, 40e9);
 	assert_true(cc.out.window < 40e9 * 25 / 8e6 + 4 * 32768);
 	assert_true(wide > 40e9 * 70 / 8e6);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(published_parameters_on_an_ordinary_path),
-		cmocka_unit_test(papers_parameters_do_not_follow_the_path),
-		cmocka_unit_test(ccshim_takes_the_slowest_link),
-		cmocka_unit_test(a_period_holds_a_quarter_of_the_own_segments_time),
-		cmocka_unit_test(cuts_within_an_rtt_end_at_the_delivered_rate),
-		cmocka_unit_test(steps_grow_with_the_period_where_nothing_queues),
-		cmocka_unit_test(steps_grow_with_time_where_nothing_queues),
-		cmocka_unit_test(cnps_before_an_acknowledgement_change_nothing_after_a_cut),
-		cmocka_unit_test(marks_that_an_unsplit_message_causes_alone_change_nothing),
-		cmocka_unit_test(a_queue_of_others_is_not_the_messages_own),
-		cmocka_unit_test(the_limit_follows_the_rate),
-		cmocka_unit_test(the_limit_is_lower_after_a_cut),
-		cmocka_unit_test(jitter_at_line_rate_widens_the_limit),
-		cmocka_unit_test(jitter_below_line_rate_is_forgotten),
-	};
-
-	return cmocka_run_group_tests_name("dcqcn_path", tests, NULL, NULL);
 }

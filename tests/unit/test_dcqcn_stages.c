@@ -7,7 +7,7 @@
 #include "dcqcn.h"
 
 /* DCQCN 3.1: alpha falls little within 50 us, so each CNP halves. */
-static void consecutive_cnps_halve_down_to_the_floor(void **state)
+TEST(consecutive_cnps_halve_down_to_the_floor)
 {
 	struct ccs_cc cc, floored;
 
@@ -21,7 +21,7 @@ static void consecutive_cnps_halve_down_to_the_floor(void **state)
 	}
 }
 
-static void the_first_cut_is_by_each_variants_initial_alpha(void **state)
+TEST(the_first_cut_is_by_each_variants_initial_alpha)
 {
 	static const double share[] = { 0.5, 0.5, 1 };
 	struct ccs_cc cc;
@@ -43,7 +43,7 @@ static void the_first_cut_is_by_each_variants_initial_alpha(void **state)
  * In mlx a CNP arrives right before the increase that is due with a cut: the increase comes
  * first, however the sums of their periods are rounded.
  */
-static void mlx_increases_before_it_cuts(void **state)
+TEST(mlx_increases_before_it_cuts)
 {
 	for (int i = 0; i < 2000; i++) {
 		const double t = 0.137 * i;
@@ -63,7 +63,7 @@ static void mlx_increases_before_it_cuts(void **state)
 	}
 }
 
-static void the_byte_counter_expires_at_its_limit(void **state)
+TEST(the_byte_counter_expires_at_its_limit)
 {
 	struct ccs_cc cc;
 
@@ -85,7 +85,7 @@ static void the_byte_counter_expires_at_its_limit(void **state)
  * Every variant recovers without CNPs; halving, in doubles, does not reach this line rate
  * exactly.
  */
-static void a_flow_recovers_and_rests(void **state)
+TEST(a_flow_recovers_and_rests)
 {
 	struct ccs_cc_path path = path40g;
 
@@ -113,7 +113,7 @@ static void a_flow_recovers_and_rests(void **state)
 }
 
 /* The current alpha counts, not alpha_init. */
-static void a_rested_flow_starts_again(void **state)
+TEST(a_rested_flow_starts_again)
 {
 	static const double alpha_at_cut[] = { 0, 0,
 		1.0 / 256 * 255 / 256 * 255 / 256 * 255 / 256 };
@@ -137,7 +137,7 @@ static void a_rested_flow_starts_again(void **state)
  * halves its gap to the target at each timer; the target then rises by rate_ai a timer, and
  * by rate_hai times what both counts exceed f - 1, once both exceed f.
  */
-static void without_cnps_it_climbs_by_the_papers_stages(void **state)
+TEST(without_cnps_it_climbs_by_the_papers_stages)
 {
 	static const struct ccs_cc_path lab = { .line_rate = 200e6, .base_rtt_us = 50,
 						.segment = 4096, .flows = 1 };
@@ -179,7 +179,7 @@ static void without_cnps_it_climbs_by_the_papers_stages(void **state)
 }
 
 /* A flow that is slow for other reasons gets no CNP. */
-static void a_flow_that_begins_below_line_rate_reaches_it(void **state)
+TEST(a_flow_that_begins_below_line_rate_reaches_it)
 {
 	static const struct ccs_cc_ack ack = { .now_us = 100, .bytes = 1000 };
 
@@ -199,7 +199,7 @@ static void a_flow_that_begins_below_line_rate_reaches_it(void **state)
 	}
 }
 
-static void set_rate_moves_rate_and_target_only(void **state)
+TEST(set_rate_moves_rate_and_target_only)
 {
 	for (unsigned variant = CCSHIM; variant <= MLX; variant++) {
 		static const struct ccs_cc_ack ack = { .now_us = 205, .bytes = 1 };
@@ -227,7 +227,7 @@ static void set_rate_moves_rate_and_target_only(void **state)
  * A lower line rate applies at once; a higher floor does not raise a rate that was allowed
  * before.
  */
-static void a_lower_line_rate_binds_and_a_higher_floor_does_not_raise(void **state)
+TEST(a_lower_line_rate_binds_and_a_higher_floor_does_not_raise)
 {
 	struct ccs_cc_path path = path40g;
 	struct ccs_cc cc;
@@ -247,7 +247,7 @@ static void a_lower_line_rate_binds_and_a_higher_floor_does_not_raise(void **sta
 }
 
 /* This holds for any size, also many times the byte counter. */
-static void a_send_takes_bounded_time(void **state)
+TEST(a_send_takes_bounded_time)
 {
 	struct ccs_cc cc;
 
@@ -260,23 +260,4 @@ static void a_send_takes_bounded_time(void **state)
 	cnp(&cc, 0);
 	send(&cc, 1, 1e300);
 	assert_true(cc.out.rate == 20e9);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(consecutive_cnps_halve_down_to_the_floor),
-		cmocka_unit_test(the_first_cut_is_by_each_variants_initial_alpha),
-		cmocka_unit_test(mlx_increases_before_it_cuts),
-		cmocka_unit_test(the_byte_counter_expires_at_its_limit),
-		cmocka_unit_test(a_flow_recovers_and_rests),
-		cmocka_unit_test(a_rested_flow_starts_again),
-		cmocka_unit_test(without_cnps_it_climbs_by_the_papers_stages),
-		cmocka_unit_test(a_flow_that_begins_below_line_rate_reaches_it),
-		cmocka_unit_test(set_rate_moves_rate_and_target_only),
-		cmocka_unit_test(a_lower_line_rate_binds_and_a_higher_floor_does_not_raise),
-		cmocka_unit_test(a_send_takes_bounded_time),
-	};
-
-	return cmocka_run_group_tests_name("dcqcn_stages", tests, NULL, NULL);
 }

@@ -90,7 +90,7 @@ static void make(bool is_wide, bool is_big)
 	PUT(SYMBOLS + 2 * STEP(Sym), Sym, st_shndx, 7);
 }
 
-static void well_formed_files_are_read(void **state)
+TEST(well_formed_files_are_read)
 {
 	struct ccs_elf e;
 
@@ -115,7 +115,7 @@ static void well_formed_files_are_read(void **state)
 	}
 }
 
-static void only_files_of_one_machine_are_alike(void **state)
+TEST(only_files_of_one_machine_are_alike)
 {
 	struct ccs_elf a, b;
 	unsigned char other[SIZE];
@@ -133,7 +133,7 @@ static void only_files_of_one_machine_are_alike(void **state)
 	assert_false(ccs_elf_alike(&a, &b));
 }
 
-static void other_files_are_refused(void **state)
+TEST(other_files_are_refused)
 {
 	struct ccs_elf e;
 
@@ -183,7 +183,7 @@ static void query_everything(const unsigned char *bytes, size_t len)
 	free(copy);
 }
 
-static void truncated_files_give_no_results_beyond_their_end(void **state)
+TEST(truncated_files_give_no_results_beyond_their_end)
 {
 	for (int i = 0; i < 4; i++) {
 		make(i & 1, i & 2);
@@ -192,7 +192,7 @@ static void truncated_files_give_no_results_beyond_their_end(void **state)
 	}
 }
 
-static void garbage_gives_no_results_outside_the_file(void **state)
+TEST(garbage_gives_no_results_outside_the_file)
 {
 	static const uint64_t extremes[] = { 0, 1, SIZE - 1, SIZE, 1u << 31, UINT32_MAX,
 					     1ull << 63, UINT64_MAX, UINT64_MAX - 63 };
@@ -236,7 +236,7 @@ static bool see(void *arg, const struct ccs_elf_needed *lib)
 	return true;
 }
 
-static void libraries_of_this_program_are_found(void **state)
+TEST(libraries_of_this_program_are_found)
 {
 	struct seen all = { 0 }, libc = { .stop = "libc.so.6" };
 
@@ -275,7 +275,7 @@ static void clean(const char *dir)
 	rmdir(dir);
 }
 
-static void libraries_are_searched_in_the_order_of_ld_so(void **state)
+TEST(libraries_are_searched_in_the_order_of_ld_so)
 {
 	char dir[] = "/tmp/test_elf.XXXXXX", prog[64], want[64];
 	struct seen here = { .stop = "libb.so.1" }, all = { 0 };
@@ -295,19 +295,4 @@ static void libraries_are_searched_in_the_order_of_ld_so(void **state)
 	assert_int_equal(all.count, 3);
 	assert_int_equal(all.found, 2);
 	clean(dir);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(well_formed_files_are_read),
-		cmocka_unit_test(only_files_of_one_machine_are_alike),
-		cmocka_unit_test(other_files_are_refused),
-		cmocka_unit_test(truncated_files_give_no_results_beyond_their_end),
-		cmocka_unit_test(garbage_gives_no_results_outside_the_file),
-		cmocka_unit_test(libraries_of_this_program_are_found),
-		cmocka_unit_test(libraries_are_searched_in_the_order_of_ld_so),
-	};
-
-	return cmocka_run_group_tests_name("elf", tests, NULL, NULL);
 }

@@ -107,7 +107,7 @@ static struct outcome measure(const struct bottleneck *p, double ms)
  * 100 us, K = 40 and 2, 10 and 40 flows, and the amplitude of 40 is less regular, as they are not in
  * step. Throughput is lost unless K > C RTT / 7 (3.4).
  */
-static void the_queue_of_dctcp_is_that_of_its_papers_equations(void **state)
+TEST(the_queue_of_dctcp_is_that_of_its_papers_equations)
 {
 	for (unsigned n = 2; n <= 40; n = n == 2 ? 10 : 4 * n) {
 		const struct bottleneck p = { "dctcp", n, 25, 40, 0 };
@@ -123,7 +123,7 @@ static void the_queue_of_dctcp_is_that_of_its_papers_equations(void **state)
 	}
 }
 
-static void dctcp_loses_throughput_below_the_papers_least_k_only(void **state)
+TEST(dctcp_loses_throughput_below_the_papers_least_k_only)
 {
 	const struct bottleneck enough = { "dctcp", 2, 25, 20, 0 }, little = { "dctcp", 2, 25, 2, 0 };
 	const struct outcome o = measure(&enough, 60);
@@ -134,7 +134,7 @@ static void dctcp_loses_throughput_below_the_papers_least_k_only(void **state)
 }
 
 /* g = 1 forgets what came before the last window: each cut is by its share of marks alone. */
-static void a_gain_of_1_makes_dctcps_queue_oscillate_more(void **state)
+TEST(a_gain_of_1_makes_dctcps_queue_oscillate_more)
 {
 	const struct bottleneck slow = { "dctcp", 2, 25, 40, 0 }, fast = { "dctcp:g=1", 2, 25, 40, 0 };
 
@@ -146,7 +146,7 @@ static void a_gain_of_1_makes_dctcps_queue_oscillate_more(void **state)
  * bandwidth-delay product keeps the link full, and without one it carries 3/4 (Appenzeller et al.,
  * Sizing Router Buffers, SIGCOMM 2004, 2).
  */
-static void reno_needs_a_buffer_of_a_bandwidth_delay_product(void **state)
+TEST(reno_needs_a_buffer_of_a_bandwidth_delay_product)
 {
 	const struct bottleneck large = { "reno", 1, 25, 0, 90 }, small = { "reno", 1, 25, 0, 3 };
 	const struct outcome full = measure(&large, 200), part = measure(&small, 200);
@@ -158,24 +158,11 @@ static void reno_needs_a_buffer_of_a_bandwidth_delay_product(void **state)
 }
 
 /* RED drops packets that cannot be marked, and these are losses as all others. */
-static void reno_is_dropped_where_dctcp_is_marked(void **state)
+TEST(reno_is_dropped_where_dctcp_is_marked)
 {
 	const struct bottleneck p = { "reno", 2, 25, 40, 0 };
 	const struct outcome o = measure(&p, 60);
 
 	assert_true(o.drops > 0);
 	assert_true(o.queue_max <= p.mark + 2);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_queue_of_dctcp_is_that_of_its_papers_equations),
-		cmocka_unit_test(dctcp_loses_throughput_below_the_papers_least_k_only),
-		cmocka_unit_test(a_gain_of_1_makes_dctcps_queue_oscillate_more),
-		cmocka_unit_test(reno_needs_a_buffer_of_a_bandwidth_delay_product),
-		cmocka_unit_test(reno_is_dropped_where_dctcp_is_marked),
-	};
-
-	return cmocka_run_group_tests_name("fabric_tcp", tests, NULL, NULL);
 }

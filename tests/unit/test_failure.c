@@ -128,7 +128,7 @@ static struct ccs_verdict judge(const struct ccs_failure_facts *f)
 	return v;
 }
 
-static void each_verdict_follows_from_its_facts(void **state)
+TEST(each_verdict_follows_from_its_facts)
 {
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		const struct ccs_verdict v = judge(&cases[i].facts);
@@ -139,7 +139,7 @@ static void each_verdict_follows_from_its_facts(void **state)
 	}
 }
 
-static void no_number_makes_a_verdict_longer_than_its_text(void **state)
+TEST(no_number_makes_a_verdict_longer_than_its_text)
 {
 	static const double odd[] = { 0, -1, 1e308, -1e308, 0.5, 4294967296.0, __builtin_nan(""), __builtin_inf() };
 
@@ -197,7 +197,7 @@ static int clear(void **state)
 	return 0;
 }
 
-static void others_count_by_what_they_did_while_this_one_was_retried(void **state)
+TEST_WITH(others_count_by_what_they_did_while_this_one_was_retried, clear, NULL)
 {
 	struct ccs_failure f;
 
@@ -221,7 +221,7 @@ static void others_count_by_what_they_did_while_this_one_was_retried(void **stat
 }
 
 /* Answers that were on their way when the path broke do not make a queue pair healthy. */
-static void the_first_answers_after_the_break_do_not_count(void **state)
+TEST_WITH(the_first_answers_after_the_break_do_not_count, clear, NULL)
 {
 	struct ccs_failure f;
 
@@ -234,7 +234,7 @@ static void the_first_answers_after_the_break_do_not_count(void **state)
 	assert_int_equal(judge(&f.facts).cause, CCS_FAILURE_PEER);
 }
 
-static void the_second_before_the_silence_counts(void **state)
+TEST_WITH(the_second_before_the_silence_counts, clear, NULL)
 {
 	struct entry *e = add(0, 1, 1, 60);
 	struct ccs_failure f;
@@ -252,7 +252,7 @@ static void the_second_before_the_silence_counts(void **state)
 	assert_int_equal(judge(&f.facts).cause, CCS_FAILURE_CONGESTION);
 }
 
-static void a_request_after_a_pause_does_not_hide_the_last_completion(void **state)
+TEST_WITH(a_request_after_a_pause_does_not_hide_the_last_completion, clear, NULL)
 {
 	struct entry *e = add(0, 1, 1, 10);
 	struct ccs_failure f;
@@ -264,7 +264,7 @@ static void a_request_after_a_pause_does_not_hide_the_last_completion(void **sta
 	assert_int_equal(f.facts.answered, 10);
 }
 
-static void failures_of_another_minute_do_not_count(void **state)
+TEST_WITH(failures_of_another_minute_do_not_count, clear, NULL)
 {
 	struct ccs_failure f;
 
@@ -274,7 +274,7 @@ static void failures_of_another_minute_do_not_count(void **state)
 	assert_int_equal(f.facts.peer_failed, 0);
 }
 
-static void a_file_without_history_gives_no_moment(void **state)
+TEST_WITH(a_file_without_history_gives_no_moment, clear, NULL)
 {
 	struct ccs_stats_moment out[CCS_STATS_MOMENTS];
 
@@ -284,20 +284,4 @@ static void a_file_without_history_gives_no_moment(void **state)
 	assert_int_equal(ccs_stats_read_history(&layout, UINT64_MAX - 7, 0, out), 0);
 	assert_int_equal(ccs_stats_read_history(&layout, sizeof(struct ccs_stats_slot), 0, out), 5);
 	assert_int_equal(out[4].segments, 5);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_verdict_follows_from_its_facts),
-		cmocka_unit_test(no_number_makes_a_verdict_longer_than_its_text),
-		cmocka_unit_test_setup(others_count_by_what_they_did_while_this_one_was_retried, clear),
-		cmocka_unit_test_setup(the_first_answers_after_the_break_do_not_count, clear),
-		cmocka_unit_test_setup(the_second_before_the_silence_counts, clear),
-		cmocka_unit_test_setup(a_request_after_a_pause_does_not_hide_the_last_completion, clear),
-		cmocka_unit_test_setup(failures_of_another_minute_do_not_count, clear),
-		cmocka_unit_test_setup(a_file_without_history_gives_no_moment, clear),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -115,7 +115,7 @@ static int cnp(struct ccs_feed *h)
 	return ccs_feed_cnp(h, "rxe_0", 17, 3) ? errno : 0;
 }
 
-static void a_cnp_is_delivered(void **state)
+TEST(a_cnp_is_delivered)
 {
 	static const enum act script[] = { ANSWER, ANSWER, ANSWER, END };
 	struct agent a = { .ngot = 0 };
@@ -131,7 +131,7 @@ static void a_cnp_is_delivered(void **state)
 	assert_int_equal(a.got[1].count, 3);
 }
 
-static void the_agents_error_is_errno(void **state)
+TEST(the_agents_error_is_errno)
 {
 	static const enum act script[] = { ANSWER, REFUSE, ANSWER, END };
 	static const int errors[] = { EPERM, ENOENT };
@@ -147,7 +147,7 @@ static void the_agents_error_is_errno(void **state)
 	}
 }
 
-static void another_version_is_refused(void **state)
+TEST(another_version_is_refused)
 {
 	static const enum act script[] = { REFUSE, END };
 	struct agent a = { .error = EPROTONOSUPPORT };
@@ -159,7 +159,7 @@ static void another_version_is_refused(void **state)
 }
 
 /* The agent ended between two calls: the second call is not lost. */
-static void an_agent_may_be_started_again(void **state)
+TEST(an_agent_may_be_started_again)
 {
 	static const enum act script[] = { ANSWER, ANSWER, HANG_UP, ANSWER, ANSWER, END };
 	struct agent a = { .ngot = 0 };
@@ -174,7 +174,7 @@ static void an_agent_may_be_started_again(void **state)
 	assert_int_equal(a.ngot, 3);
 }
 
-static void an_idle_connection_that_was_closed_is_made_anew(void **state)
+TEST(an_idle_connection_that_was_closed_is_made_anew)
 {
 	static const enum act script[] = { LEAVE, END };
 	static const enum act again[] = { ANSWER, ANSWER, END };
@@ -188,7 +188,7 @@ static void an_idle_connection_that_was_closed_is_made_anew(void **state)
 	assert_int_equal(b.ngot, 1);
 }
 
-static void nonsense_is_no_success(void **state)
+TEST(nonsense_is_no_success)
 {
 	static const enum act garbage[] = { ANSWER, GARBAGE, ANSWER, ANSWER, END };
 	static const enum act cut[] = { ANSWER, SHORT, ANSWER, ANSWER, END };
@@ -204,7 +204,7 @@ static void nonsense_is_no_success(void **state)
 	}
 }
 
-static void an_agent_that_does_not_reply_is_not_waited_for(void **state)
+TEST(an_agent_that_does_not_reply_is_not_waited_for)
 {
 	static const enum act script[] = { ANSWER, SILENCE, END };
 	struct agent a = { .ngot = 0 };
@@ -214,7 +214,7 @@ static void an_agent_that_does_not_reply_is_not_waited_for(void **state)
 	agent_end(&a, h);
 }
 
-static void wrong_arguments_are_refused(void **state)
+TEST(wrong_arguments_are_refused)
 {
 	static const enum act script[] = { ANSWER, END };
 	struct agent a = { .ngot = 0 };
@@ -256,7 +256,7 @@ static int remove_socket(void **state)
 	return unlink(path) || rmdir(dir) ? -1 : 0;
 }
 
-static void a_link_is_sent(void **state)
+TEST(a_link_is_sent)
 {
 	static const enum act script[] = { ANSWER, ANSWER, REFUSE, END };
 	const struct ccs_feed_link link = {
@@ -286,17 +286,5 @@ static void a_link_is_sent(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_cnp_is_delivered),
-		cmocka_unit_test(a_link_is_sent),
-		cmocka_unit_test(the_agents_error_is_errno),
-		cmocka_unit_test(another_version_is_refused),
-		cmocka_unit_test(an_agent_may_be_started_again),
-		cmocka_unit_test(an_idle_connection_that_was_closed_is_made_anew),
-		cmocka_unit_test(nonsense_is_no_success),
-		cmocka_unit_test(an_agent_that_does_not_reply_is_not_waited_for),
-		cmocka_unit_test(wrong_arguments_are_refused),
-	};
-
-	return cmocka_run_group_tests_name("hooks", tests, make_socket, remove_socket);
+	return test_run(make_socket, remove_socket);
 }

@@ -62,7 +62,7 @@ static bool expand_slowly(const char *name, char *out)
 	return true;
 }
 
-static void a_name_is_refused_or_expands_to_what_its_escapes_stand_for(void **state)
+TEST(a_name_is_refused_or_expands_to_what_its_escapes_stand_for)
 {
 	unsigned refused = 0;
 
@@ -84,7 +84,7 @@ static void a_name_is_refused_or_expands_to_what_its_escapes_stand_for(void **st
 	assert_in_range(refused, ROUNDS / 10, ROUNDS * 9 / 10);
 }
 
-static void an_escaped_name_expands_to_the_original(void **state)
+TEST(an_escaped_name_expands_to_the_original)
 {
 	seed_start("escaped names");
 	for (unsigned i = 0; i < ROUNDS; i++) {
@@ -99,7 +99,7 @@ static void an_escaped_name_expands_to_the_original(void **state)
 }
 
 /* Two processes would otherwise write one file. */
-static void a_result_that_does_not_fit_is_an_error(void **state)
+TEST(a_result_that_does_not_fit_is_an_error)
 {
 	static const char name[] = "/%h.%j.%t.%r.%%";
 	static const char want[] = "/node7.4711.12.13.%";
@@ -117,7 +117,7 @@ static void a_result_that_does_not_fit_is_an_error(void **state)
 	}
 }
 
-static void what_is_unknown_is_none(void **state)
+TEST_WITH(what_is_unknown_is_none, clear_environment, NULL)
 {
 	struct ccs_job own;
 	char out[64];
@@ -130,7 +130,7 @@ static void what_is_unknown_is_none(void **state)
 	assert_string_equal(out, "none-none-none");
 }
 
-static void each_batch_system_and_mpi_is_recognised(void **state)
+TEST_WITH(each_batch_system_and_mpi_is_recognised, clear_environment, NULL)
 {
 	static const struct { const char *name, *id, *task, *rank; } cases[] = {
 		{ "SLURM_JOB_ID", "17", "", "" }, { "PBS_JOBID", "17", "", "" },
@@ -155,7 +155,7 @@ static void each_batch_system_and_mpi_is_recognised(void **state)
 }
 
 /* As the ranks of Open MPI in a job of Slurm, one task per host. */
-static void the_rank_of_mpi_differs_from_the_task_of_slurm(void **state)
+TEST_WITH(the_rank_of_mpi_differs_from_the_task_of_slurm, clear_environment, NULL)
 {
 	struct ccs_job own;
 
@@ -172,7 +172,7 @@ static void the_rank_of_mpi_differs_from_the_task_of_slurm(void **state)
 	assert_string_equal(own.rank, "6");
 }
 
-static void job_ids_of_batch_systems_are_kept(void **state)
+TEST_WITH(job_ids_of_batch_systems_are_kept, clear_environment, NULL)
 {
 	static const char *const ids[] = { "4711", "12[3].server-1.example.org", "17_4", "ƒ" };
 	static const char *const kept[] = { "4711", "12[3].server-1.example.org", "17_4", "__" };
@@ -185,7 +185,7 @@ static void job_ids_of_batch_systems_are_kept(void **state)
 	}
 }
 
-static void no_variable_leads_to_another_directory(void **state)
+TEST_WITH(no_variable_leads_to_another_directory, clear_environment, NULL)
 {
 	static const char letters[] = "../%p\n ;$17";
 
@@ -221,7 +221,7 @@ static void put(const char *dir, const char *file, const char *text)
 	assert_int_equal(fclose(f), 0);
 }
 
-static void the_container_is_found_in_control_groups_and_mounts(void **state)
+TEST(the_container_is_found_in_control_groups_and_mounts)
 {
 	static const struct { const char *cgroup, *mountinfo, *id; } cases[] = {
 		{ "0::/system.slice/docker-" ID_A ".scope\n", "", ID_A },
@@ -252,7 +252,7 @@ static void the_container_is_found_in_control_groups_and_mounts(void **state)
 	assert_int_equal(system(command), 0);
 }
 
-static void a_job_is_written_with_what_is_known(void **state)
+TEST(a_job_is_written_with_what_is_known)
 {
 	static const struct { struct ccs_job job; const char *text; } cases[] = {
 		{ { .host = "h" }, "" },
@@ -269,7 +269,7 @@ static void a_job_is_written_with_what_is_known(void **state)
 }
 
 /* An application may write over its environment, to change its title. */
-static void the_own_job_is_read_once(void **state)
+TEST_WITH(the_own_job_is_read_once, clear_environment, NULL)
 {
 	setenv("SLURM_JOB_ID", "4711", 1);
 	assert_string_equal(ccs_job()->id, "4711");
@@ -279,19 +279,5 @@ static void the_own_job_is_read_once(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_name_is_refused_or_expands_to_what_its_escapes_stand_for),
-		cmocka_unit_test(an_escaped_name_expands_to_the_original),
-		cmocka_unit_test(a_result_that_does_not_fit_is_an_error),
-		cmocka_unit_test_setup(what_is_unknown_is_none, clear_environment),
-		cmocka_unit_test_setup(each_batch_system_and_mpi_is_recognised, clear_environment),
-		cmocka_unit_test_setup(the_rank_of_mpi_differs_from_the_task_of_slurm, clear_environment),
-		cmocka_unit_test_setup(job_ids_of_batch_systems_are_kept, clear_environment),
-		cmocka_unit_test_setup(no_variable_leads_to_another_directory, clear_environment),
-		cmocka_unit_test(the_container_is_found_in_control_groups_and_mounts),
-		cmocka_unit_test(a_job_is_written_with_what_is_known),
-		cmocka_unit_test_setup(the_own_job_is_read_once, clear_environment),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, clear_environment);
+	return test_run(NULL, clear_environment);
 }

@@ -38,7 +38,7 @@ static int inside(long (*attempt)(void), bool filtered)
 	return WEXITSTATUS(status);
 }
 
-static void what_an_agent_never_does_is_refused(void **state)
+TEST(what_an_agent_never_does_is_refused)
 {
 	for (unsigned i = 0; i < nforbidden_calls; i++) {
 		const int result = inside(forbidden_calls[i].attempt, true);
@@ -51,7 +51,7 @@ static void what_an_agent_never_does_is_refused(void **state)
 }
 
 /* So that EPERM above is the filter's. */
-static void without_a_filter_it_is_not_refused(void **state)
+TEST(without_a_filter_it_is_not_refused)
 {
 	for (unsigned i = 0; i < nforbidden_calls; i++)
 		if (!forbidden_calls[i].privileged &&
@@ -84,7 +84,7 @@ static long do_an_agents_work(void)
 	return fd < 0 || close(fd) || syscall(SYS_unshare, CLONE_FILES) ? -1 : 0;
 }
 
-static void what_an_agent_does_is_allowed(void **state)
+TEST(what_an_agent_does_is_allowed)
 {
 	int result;
 
@@ -92,15 +92,4 @@ static void what_an_agent_does_is_allowed(void **state)
 	if (result == NO_FILTER)
 		skip();
 	assert_int_equal(result, ALLOWED);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_an_agent_never_does_is_refused),
-		cmocka_unit_test(without_a_filter_it_is_not_refused),
-		cmocka_unit_test(what_an_agent_does_is_allowed),
-	};
-
-	return cmocka_run_group_tests_name("filter", tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 #include "flow_fixture.h"
 
 /* Where reading the clock is a slow system call, segments are longer. */
-static void segments_grow_with_the_cost_of_reading_the_clock(void **state)
+TEST(segments_grow_with_the_cost_of_reading_the_clock)
 {
 	const struct { double line_rate, clock_cost_us, segment; } rows[] = {
 		{ 10e9, 0, 8192 }, { 10e9, 0.025, 8192 }, { 10e9, 0.256, 8192 }, { 10e9, 1, 32768 },
@@ -26,7 +26,7 @@ static void segments_grow_with_the_cost_of_reading_the_clock(void **state)
 }
 
 /* The segment that algorithms get is the longest recent message; splitting is unchanged. */
-static void path_segment_follows_unsplit_messages(void **state)
+TEST(path_segment_follows_unsplit_messages)
 {
 	enum { LONG = 3 }; /* also if the longest was sent more than once */
 	const struct ccs_flow_config conf = flow_config(4096);
@@ -52,7 +52,7 @@ static void path_segment_follows_unsplit_messages(void **state)
 	ccs_flow_destroy(&f);
 }
 
-static void a_given_base_rtt_stays(void **state)
+TEST(a_given_base_rtt_stays)
 {
 	const struct ccs_flow_config conf = flow_config(4096);
 	uint64_t now = 1000000;
@@ -67,7 +67,7 @@ static void a_given_base_rtt_stays(void **state)
 }
 
 /* What a plug-in can get wrong after it was checked: everything is still sent. */
-static void invalid_output_of_an_algorithm_does_not_stop_a_flow(void **state)
+TEST(invalid_output_of_an_algorithm_does_not_stop_a_flow)
 {
 	static const double slips[] = { 0, -1, NAN, -INFINITY };
 	const struct ccs_flow_config conf = flow_config(4096);
@@ -89,7 +89,7 @@ static void invalid_output_of_an_algorithm_does_not_stop_a_flow(void **state)
 }
 
 /* What was learned of the path stays, unless the path changes or a given value is withdrawn. */
-static void new_settings_keep_what_was_learned(void **state)
+TEST(new_settings_keep_what_was_learned)
 {
 	struct ccs_flow_config conf = flow_config(4096);
 	uint64_t now = 1000000;
@@ -129,7 +129,7 @@ static void new_settings_keep_what_was_learned(void **state)
 }
 
 /* Once raised it binds no longer, even where the rate is the algorithm's state. */
-static void max_rate_binds_only_while_it_is_set(void **state)
+TEST(max_rate_binds_only_while_it_is_set)
 {
 	static struct ccs_cc_spec spec;
 	struct ccs_flow_config conf = flow_config(4096);
@@ -155,18 +155,4 @@ static void max_rate_binds_only_while_it_is_set(void **state)
 	ccs_flow_configure(&f, &conf, &spec, now);
 	assert_true(ccs_flow_rate(&f) <= 1e8 && f.gate.pacing.rate <= 1e8);
 	ccs_flow_destroy(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(segments_grow_with_the_cost_of_reading_the_clock),
-		cmocka_unit_test(path_segment_follows_unsplit_messages),
-		cmocka_unit_test(a_given_base_rtt_stays),
-		cmocka_unit_test(invalid_output_of_an_algorithm_does_not_stop_a_flow),
-		cmocka_unit_test(new_settings_keep_what_was_learned),
-		cmocka_unit_test(max_rate_binds_only_while_it_is_set),
-	};
-
-	return cmocka_run_group_tests_name("flow configure", tests, NULL, NULL);
 }

@@ -610,7 +610,7 @@ enum { FEWER_STEPS = 0 };
  * 9 steps after a first handshake are as many as the two attacks took that were possible once: a
  * recorded HELLO made CNPs of an earlier incarnation count. CCS_DEPTH adds steps.
  */
-static void nothing_counts_twice_or_late_and_a_lease_returns(void **state)
+TEST(nothing_counts_twice_or_late_and_a_lease_returns)
 {
 	static const struct bounds all[] = {
 		{ .np_flows = 3, .depth = 9, .restarts = 1, .pauses = 1, .slowing = 1 },
@@ -627,7 +627,7 @@ static void nothing_counts_twice_or_late_and_a_lease_returns(void **state)
 	}
 }
 
-static void the_search_finds_what_counts_without_proof(void **state)
+TEST(the_search_finds_what_counts_without_proof)
 {
 	const struct bounds b = {
 		.np_flows = 3, .depth = 9, .restarts = 1, .pauses = 1, .slowing = 1,
@@ -638,14 +638,4 @@ static void the_search_finds_what_counts_without_proof(void **state)
 	without_proof = true;
 	assert_false(search(&b));
 	without_proof = false;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_counts_twice_or_late_and_a_lease_returns),
-		cmocka_unit_test(the_search_finds_what_counts_without_proof),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

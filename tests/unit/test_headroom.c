@@ -16,7 +16,7 @@ static struct ccs_headroom port(double rate_bps, double metres)
 	};
 }
 
-static void both_published_ports_have_their_cells(void **state)
+TEST(both_published_ports_have_their_cells)
 {
 	const struct ccs_headroom fast = port(100e9, 100), slow = port(25e9, 15);
 
@@ -26,7 +26,7 @@ static void both_published_ports_have_their_cells(void **state)
 	assert_int_equal(ccs_headroom_need(&slow).bytes, 25088);
 }
 
-static void the_terms_add_up_to_the_time(void **state)
+TEST(the_terms_add_up_to_the_time)
 {
 	seed_start("headroom");
 	for (int i = 0; i < 10000; i++) {
@@ -40,7 +40,7 @@ static void the_terms_add_up_to_the_time(void **state)
 	}
 }
 
-static void a_longer_cable_and_a_faster_port_never_need_less(void **state)
+TEST(a_longer_cable_and_a_faster_port_never_need_less)
 {
 	seed_start("headroom");
 	for (int i = 0; i < 10000; i++) {
@@ -57,7 +57,7 @@ static void a_longer_cable_and_a_faster_port_never_need_less(void **state)
 }
 
 /* All frames of the network, instead of the two that are worst. */
-static void no_frame_fills_more_cells_per_bit(void **state)
+TEST(no_frame_fills_more_cells_per_bit)
 {
 	seed_start("headroom");
 	for (int i = 0; i < 300; i++) {
@@ -112,7 +112,7 @@ static void assert_interval(struct interval i, double above, double most)
 	assert_true(fabs(i.most - most) < 0.5e-4);
 }
 
-static void no_constant_explains_both_published_values(void **state)
+TEST(no_constant_explains_both_published_values)
 {
 	const struct row fast = { 408, 100e9, 0.5 }, slow = { 98, 25e9, 0.075 };
 	struct interval both;
@@ -126,7 +126,7 @@ static void no_constant_explains_both_published_values(void **state)
 	assert_false(both.above < both.most);
 }
 
-static void a_frame_at_each_end_explains_both_published_values(void **state)
+TEST(a_frame_at_each_end_explains_both_published_values)
 {
 	const struct row fast = { 408, 100e9, 0.5 }, slow = { 98, 25e9, 0.075 };
 
@@ -136,18 +136,4 @@ static void a_frame_at_each_end_explains_both_published_values(void **state)
 	assert_interval(common(solve_t0(&fast, 672, 1538),
 					    solve_t0(&slow, 672, 1538)),
 			1.4890, 1.4957);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(both_published_ports_have_their_cells),
-		cmocka_unit_test(the_terms_add_up_to_the_time),
-		cmocka_unit_test(a_longer_cable_and_a_faster_port_never_need_less),
-		cmocka_unit_test(no_frame_fills_more_cells_per_bit),
-		cmocka_unit_test(no_constant_explains_both_published_values),
-		cmocka_unit_test(a_frame_at_each_end_explains_both_published_values),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 
 static const double quantiles[] = { 0, 0.01, 0.25, 0.5, 0.9, 0.99, 0.999, 1 };
 
-static void empty_is_all_zero(void **state)
+TEST(empty_is_all_zero)
 {
 	struct ccs_hist h = { 0 };
 
@@ -18,7 +18,7 @@ static void empty_is_all_zero(void **state)
 	assert_true(ccs_hist_mean(&h) == 0);
 }
 
-static void small_values_are_exact(void **state)
+TEST(small_values_are_exact)
 {
 	struct ccs_hist h = { 0 };
 
@@ -41,7 +41,7 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Compared with the sorted values, over the whole range of uint64. */
-static void percentiles_are_within_1_6_percent(void **state)
+TEST(percentiles_are_within_1_6_percent)
 {
 	enum { N = 5000 };
 	static uint64_t values[N];
@@ -68,7 +68,7 @@ static void percentiles_are_within_1_6_percent(void **state)
 	}
 }
 
-static void edges_of_the_range(void **state)
+TEST(edges_of_the_range)
 {
 	for (unsigned bit = 0; bit < 64; bit++)
 		for (int off = -1; off <= 1; off++) {
@@ -82,7 +82,7 @@ static void edges_of_the_range(void **state)
 		}
 }
 
-static void counts_exceed_32_bits(void **state)
+TEST(counts_exceed_32_bits)
 {
 	struct ccs_hist h = { .bucket[5] = UINT32_MAX, .count = UINT32_MAX, .min = 5, .max = 5 };
 
@@ -95,7 +95,7 @@ static void counts_exceed_32_bits(void **state)
 	assert_int_equal(ccs_hist_percentile(&h, 0.9999999999), 9);
 }
 
-static void quantiles_out_of_range_are_clamped(void **state)
+TEST(quantiles_out_of_range_are_clamped)
 {
 	struct ccs_hist h = { 0 };
 
@@ -104,18 +104,4 @@ static void quantiles_out_of_range_are_clamped(void **state)
 	assert_int_equal(ccs_hist_percentile(&h, -1), 1000);
 	assert_int_equal(ccs_hist_percentile(&h, 7), 3000);
 	assert_int_equal(ccs_hist_percentile(&h, NAN), 1000);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(empty_is_all_zero),
-		cmocka_unit_test(small_values_are_exact),
-		cmocka_unit_test(percentiles_are_within_1_6_percent),
-		cmocka_unit_test(edges_of_the_range),
-		cmocka_unit_test(counts_exceed_32_bits),
-		cmocka_unit_test(quantiles_out_of_range_are_clamped),
-	};
-
-	return cmocka_run_group_tests_name("hist", tests, NULL, NULL);
 }

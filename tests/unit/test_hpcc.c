@@ -56,7 +56,7 @@ static void check_golden_incast(const char *spec)
 }
 
 /* ccshim's form decides as the paper's does if records do not count flows. */
-static void paper_matches_the_golden_incast(void **state)
+TEST(paper_matches_the_golden_incast)
 {
 	check_golden_incast("hpcc:variant=paper,w_ai=80,min_window=1000");
 	check_golden_incast("hpcc:w_ai=80,min_window=1000");
@@ -231,7 +231,7 @@ static void follow_ref(unsigned variant, struct ref *marks)
 	marks->floored |= r.floored, marks->ceiled |= r.ceiled, marks->queued |= r.queued;
 }
 
-static void random_sequences_equal_the_reference(void **state)
+TEST(random_sequences_equal_the_reference)
 {
 	seed_start("reference");
 	for (unsigned variant = 0; variant < VARIANTS; variant++) {
@@ -243,14 +243,4 @@ static void random_sequences_equal_the_reference(void **state)
 		assert_true(m.scaled && m.added && m.floored && m.ceiled);
 		assert_true(variant != ECHO || (m.held && m.queued && m.late));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(paper_matches_the_golden_incast),
-		cmocka_unit_test(random_sequences_equal_the_reference),
-	};
-
-	return cmocka_run_group_tests_name("hpcc", tests, NULL, NULL);
 }

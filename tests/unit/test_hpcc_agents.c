@@ -11,7 +11,7 @@
 #include "hpcc.h"
 
 /* An echo derives the queue from the RTT beyond T, using the shorter of two samples. */
-static void an_echo_derives_the_queue_from_the_rtt(void **state)
+TEST(an_echo_derives_the_queue_from_the_rtt)
 {
 	static const struct { double before, rtt, u; } cases[] = {
 		{ 500, 900, 0.9 }, { 1500, 1000, 0.9 }, { 3000, 2000, 1.9 }, { 2000, 3000, 1.9 },
@@ -35,7 +35,7 @@ static void an_echo_derives_the_queue_from_the_rtt(void **state)
 }
 
 /* A record of an interval that began before the last update must not change Wc again. */
-static void an_echo_commits_only_by_intervals_begun_since(void **state)
+TEST(an_echo_commits_only_by_intervals_begun_since)
 {
 	struct ccs_cc cc;
 	struct wire w;
@@ -53,7 +53,7 @@ static void an_echo_commits_only_by_intervals_begun_since(void **state)
 }
 
 /* With a count of flows T is the paper's plus one segment of each, and W_AI is the flow's share. */
-static void counted_flows_lengthen_the_period(void **state)
+TEST(counted_flows_lengthen_the_period)
 {
 	const double ser_us = 8e6 * 1000 / LINE;
 	struct ccs_cc cc;
@@ -77,7 +77,7 @@ static void counted_flows_lengthen_the_period(void **state)
 }
 
 /* If a segment takes several T, it counts as so many increases, up to eight. */
-static void an_echo_increases_once_per_T(void **state)
+TEST(an_echo_increases_once_per_T)
 {
 	static const double gaps[] = { 0.1, 1, 3, 8, 100 }, worth[] = { 1, 1, 3, 8, 8 };
 
@@ -98,7 +98,7 @@ static void an_echo_increases_once_per_T(void **state)
 	}
 }
 
-static void an_echo_follows_the_count_of_flows(void **state)
+TEST(an_echo_follows_the_count_of_flows)
 {
 	const double ser = 8e6 * 1000 / LINE;
 	struct ccs_cc cc;
@@ -181,7 +181,7 @@ static void repeat(struct ccs_cc *cc, struct wire *w, int times, double us, unsi
  * With a NIC of ten times the slowest link's rate, window, increase, floor and T are that
  * link's.
  */
-static void parameters_follow_the_slowest_link_of_the_records(void **state)
+TEST(parameters_follow_the_slowest_link_of_the_records)
 {
 	const double ser_us = 8e6 * 1000 / (LINE / 10), T_us = 100 + 8 * ser_us;
 	struct ccs_cc cc;
@@ -207,7 +207,7 @@ static void parameters_follow_the_slowest_link_of_the_records(void **state)
 }
 
 /* The same holds if the path is known before any record; values that the user gave stay. */
-static void parameters_follow_a_known_bottleneck(void **state)
+TEST(parameters_follow_a_known_bottleneck)
 {
 	struct ccs_cc_path path = test_path;
 	struct ccs_cc cc;
@@ -228,7 +228,7 @@ static void parameters_follow_a_known_bottleneck(void **state)
  * A flow begins at its share at most, alone or as one of a thousand; floors do not fill the
  * link.
  */
-static void the_first_record_bounds_the_share(void **state)
+TEST(the_first_record_bounds_the_share)
 {
 	const double ser_us = 8e6 * 1000 / LINE;
 
@@ -248,7 +248,7 @@ static void the_first_record_bounds_the_share(void **state)
 }
 
 /* The first of flows that begin together would keep the share that it began with. */
-static void a_rate_above_the_share_falls_to_it_when_more_flows_are_counted(void **state)
+TEST(a_rate_above_the_share_falls_to_it_when_more_flows_are_counted)
 {
 	struct ccs_cc cc;
 	struct wire w;
@@ -274,7 +274,7 @@ static void a_rate_above_the_share_falls_to_it_when_more_flows_are_counted(void 
  * The part of a span of 600 us before the last update, and 50 us to the link, belong to the
  * earlier window. The answer makes 0.8 of the move.
  */
-static void an_agent_record_updates_the_average_window_of_its_span(void **state)
+TEST(an_agent_record_updates_the_average_window_of_its_span)
 {
 	const double headroom = (1 - ETA) / 2, full = LINE / 8e6 * 300;
 
@@ -299,7 +299,7 @@ static void an_agent_record_updates_the_average_window_of_its_span(void **state)
 }
 
 /* A record from before the last update shows what that update has answered. */
-static void an_agent_record_from_before_an_update_changes_nothing(void **state)
+TEST(an_agent_record_from_before_an_update_changes_nothing)
 {
 	struct ccs_cc cc;
 	struct wire w;
@@ -319,7 +319,7 @@ static void an_agent_record_from_before_an_update_changes_nothing(void **state)
 }
 
 /* With any interval between records the line is equally full in the end, and shares are equal. */
-static void the_interval_of_agent_records_does_not_change_the_result(void **state)
+TEST(the_interval_of_agent_records_does_not_change_the_result)
 {
 	for (double k = 1; k < 6; k++) {
 		struct ccs_cc cc[2];
@@ -341,7 +341,7 @@ static void the_interval_of_agent_records_does_not_change_the_result(void **stat
 }
 
 /* Acknowledgements that wait behind data of their host must not stop a flow that has its share. */
-static void the_window_exceeds_the_rate_if_agents_count_flows(void **state)
+TEST(the_window_exceeds_the_rate_if_agents_count_flows)
 {
 	static const double spare[] = { 1.125, 1.25 };
 
@@ -369,7 +369,7 @@ static double spare(const struct ccs_cc *cc)
 }
 
 /* Where no link is full, RTTs vary for the hosts. */
-static void jitter_widens_the_window_but_not_the_rate(void **state)
+TEST(jitter_widens_the_window_but_not_the_rate)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		const double least = i ? 1.25 : 1.125;
@@ -391,7 +391,7 @@ static void jitter_widens_the_window_but_not_the_rate(void **state)
 }
 
 /* Records of one link come to all flows, but T of those that are farther away is longer. */
-static void agent_records_give_flows_of_any_base_rtt_equal_shares(void **state)
+TEST(agent_records_give_flows_of_any_base_rtt_equal_shares)
 {
 	struct ccs_cc cc[2];
 	struct wire w[2];
@@ -410,7 +410,7 @@ static void agent_records_give_flows_of_any_base_rtt_equal_shares(void **state)
 }
 
 /* Segments of independent flows meet: a queue of sqrt(25) / 2 is no excess, twice that is. */
-static void a_queue_by_chance_does_not_count_as_utilisation(void **state)
+TEST(a_queue_by_chance_does_not_count_as_utilisation)
 {
 	const uint64_t chance = 5 * (uint64_t)test_path.segment / 2;
 	struct ccs_cc cc;
@@ -429,7 +429,7 @@ static void a_queue_by_chance_does_not_count_as_utilisation(void **state)
  * In spans longer than T the queue of a full link shows the demand; a draining link counts as
  * half at least.
  */
-static void a_growing_queue_counts_as_utilisation_above_one(void **state)
+TEST(a_growing_queue_counts_as_utilisation_above_one)
 {
 	const double bytes = LINE / 8e6 * 600, chance = 2.5 * test_path.segment / bytes;
 	static const struct { double share, from, to, u; } cases[] = {
@@ -452,29 +452,4 @@ static void a_growing_queue_counts_as_utilisation_above_one(void **state)
 		agent_record(&cc, &w, 2, cases[i].share, (uint64_t)(cases[i].to * bytes));
 		check_close("u", (int)i, seen(&cc, "u"), cases[i].share);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_echo_derives_the_queue_from_the_rtt),
-		cmocka_unit_test(an_echo_commits_only_by_intervals_begun_since),
-		cmocka_unit_test(counted_flows_lengthen_the_period),
-		cmocka_unit_test(an_echo_increases_once_per_T),
-		cmocka_unit_test(an_echo_follows_the_count_of_flows),
-		cmocka_unit_test(parameters_follow_the_slowest_link_of_the_records),
-		cmocka_unit_test(parameters_follow_a_known_bottleneck),
-		cmocka_unit_test(the_first_record_bounds_the_share),
-		cmocka_unit_test(a_rate_above_the_share_falls_to_it_when_more_flows_are_counted),
-		cmocka_unit_test(an_agent_record_updates_the_average_window_of_its_span),
-		cmocka_unit_test(an_agent_record_from_before_an_update_changes_nothing),
-		cmocka_unit_test(the_interval_of_agent_records_does_not_change_the_result),
-		cmocka_unit_test(the_window_exceeds_the_rate_if_agents_count_flows),
-		cmocka_unit_test(jitter_widens_the_window_but_not_the_rate),
-		cmocka_unit_test(agent_records_give_flows_of_any_base_rtt_equal_shares),
-		cmocka_unit_test(a_queue_by_chance_does_not_count_as_utilisation),
-		cmocka_unit_test(a_growing_queue_counts_as_utilisation_above_one),
-	};
-
-	return cmocka_run_group_tests_name("hpcc_agents", tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@
 #include "hpcc.h"
 #include "seed.h"
 
-static void the_first_record_only_baselines(void **state)
+TEST(the_first_record_only_baselines)
 {
 	for (unsigned variant = 0; variant < VARIANTS; variant++) {
 		struct ccs_cc cc;
@@ -40,7 +40,7 @@ static bool same_decision(const struct ccs_cc *a, const struct ccs_cc *b)
 	       seen(a, "inc_stage") == seen(b, "inc_stage");
 }
 
-static void records_that_do_not_compare_decide_nothing(void **state)
+TEST(records_that_do_not_compare_decide_nothing)
 {
 	for (unsigned i = 0; i < VARIANTS * 4; i++) {
 		struct ccs_cc cc, before;
@@ -64,7 +64,7 @@ static void records_that_do_not_compare_decide_nothing(void **state)
 	}
 }
 
-static void a_repeated_record_does_nothing(void **state)
+TEST(a_repeated_record_does_nothing)
 {
 	for (unsigned variant = 0; variant < VARIANTS; variant++) {
 		struct ccs_cc cc, before;
@@ -85,7 +85,7 @@ static void a_repeated_record_does_nothing(void **state)
 	}
 }
 
-static void without_telemetry_nothing_changes(void **state)
+TEST(without_telemetry_nothing_changes)
 {
 	for (unsigned variant = 0; variant < VARIANTS; variant++) {
 		struct ccs_cc cc, before;
@@ -105,7 +105,7 @@ static void without_telemetry_nothing_changes(void **state)
 }
 
 /* Ten acknowledgements of one queue cause one decrease, the next RTT's cause another. */
-static void one_queue_causes_one_decrease_per_rtt(void **state)
+TEST(one_queue_causes_one_decrease_per_rtt)
 {
 	for (unsigned variant = 0; variant <= NS3; variant++) {
 		struct ccs_cc cc;
@@ -132,7 +132,7 @@ static void one_queue_causes_one_decrease_per_rtt(void **state)
 }
 
 /* Records may state the time at which they were taken. The paper's do not. */
-static void records_from_before_an_update_commit_nothing(void **state)
+TEST(records_from_before_an_update_commit_nothing)
 {
 	for (unsigned variant = 0; variant < VARIANTS; variant++) {
 		struct ccs_cc cc;
@@ -188,7 +188,7 @@ static struct ccs_cc_ack odd_ack(struct wire *w)
 	};
 }
 
-static void random_input_keeps_rate_and_window_within_bounds(void **state)
+TEST(random_input_keeps_rate_and_window_within_bounds)
 {
 	seed_start("bounds");
 	for (unsigned i = 0; i < 3000; i++) {
@@ -216,7 +216,7 @@ static void random_input_keeps_rate_and_window_within_bounds(void **state)
  * After equal histories more bytes sent, more bytes waiting or a longer RTT never give a larger
  * window.
  */
-static void more_congestion_gives_no_larger_window(void **state)
+TEST(more_congestion_gives_no_larger_window)
 {
 	seed_start("monotone");
 	for (unsigned i = 0; i < 6000; i++) {
@@ -246,7 +246,7 @@ static void more_congestion_gives_no_larger_window(void **state)
 	}
 }
 
-static void parameters_are_derived_from_the_path(void **state)
+TEST(parameters_are_derived_from_the_path)
 {
 	const struct ccs_cc_path path = { .line_rate = 10e9, .base_rtt_us = 20, .rtt_jitter_us = 3,
 					  .segment = 4096, .flows = 8 };
@@ -275,7 +275,7 @@ static void parameters_are_derived_from_the_path(void **state)
 }
 
 /* New facts about the path change T; the rate stays, and W changes in proportion. */
-static void a_better_known_path_keeps_the_rate(void **state)
+TEST(a_better_known_path_keeps_the_rate)
 {
 	for (unsigned variant = 0; variant < VARIANTS; variant++) {
 		struct ccs_cc_path path = test_path;
@@ -300,7 +300,7 @@ static void a_better_known_path_keeps_the_rate(void **state)
 	}
 }
 
-static void set_rate_sets_rate_and_windows(void **state)
+TEST(set_rate_sets_rate_and_windows)
 {
 	static const double rates[] = { 1, 33e6, 1e8, 1e9, 1e12, INFINITY };
 
@@ -317,23 +317,4 @@ static void set_rate_sets_rate_and_windows(void **state)
 		check_close("window", (int)i, cc.out.window, want * T_US / 8e6);
 		check_close("wc_bytes", (int)i, seen(&cc, "wc_bytes"), cc.out.window);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_first_record_only_baselines),
-		cmocka_unit_test(records_that_do_not_compare_decide_nothing),
-		cmocka_unit_test(a_repeated_record_does_nothing),
-		cmocka_unit_test(without_telemetry_nothing_changes),
-		cmocka_unit_test(one_queue_causes_one_decrease_per_rtt),
-		cmocka_unit_test(records_from_before_an_update_commit_nothing),
-		cmocka_unit_test(random_input_keeps_rate_and_window_within_bounds),
-		cmocka_unit_test(more_congestion_gives_no_larger_window),
-		cmocka_unit_test(parameters_are_derived_from_the_path),
-		cmocka_unit_test(a_better_known_path_keeps_the_rate),
-		cmocka_unit_test(set_rate_sets_rate_and_windows),
-	};
-
-	return cmocka_run_group_tests_name("hpcc_records", tests, NULL, NULL);
 }

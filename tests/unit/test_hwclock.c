@@ -55,7 +55,7 @@ static struct ccs_span map(void)
 	return span;
 }
 
-static void prompt_polls_make_all_exact(void **state)
+TEST(prompt_polls_make_all_exact)
 {
 	seed_start("prompt polls");
 	for (unsigned round = 0; round < 100; round++) {
@@ -75,7 +75,7 @@ static void prompt_polls_make_all_exact(void **state)
 }
 
 /* No poll is in time, but some completions arrive just before or after one. */
-static void late_polls_make_most_exact(void **state)
+TEST(late_polls_make_most_exact)
 {
 	unsigned exact = 0, all = 0;
 
@@ -98,7 +98,7 @@ static void late_polls_make_most_exact(void **state)
 		fail_msg("%u of %u", exact, all);
 }
 
-static void a_query_makes_late_polls_exact(void **state)
+TEST(a_query_makes_late_polls_exact)
 {
 	seed_start("query");
 	for (unsigned round = 0; round < 50; round++) {
@@ -121,7 +121,7 @@ static void a_query_makes_late_polls_exact(void **state)
 }
 
 /* Up to three quarters of a range may pass between two completions. */
-static void pauses_do_not_lose_a_wrap(void **state)
+TEST(pauses_do_not_lose_a_wrap)
 {
 	seed_start("wraps");
 	for (unsigned round = 0; round < 200; round++) {
@@ -142,7 +142,7 @@ static void pauses_do_not_lose_a_wrap(void **state)
 	}
 }
 
-static void bounds_become_loose_by_the_drift_of_a_pause(void **state)
+TEST(bounds_become_loose_by_the_drift_of_a_pause)
 {
 	const uint64_t pause_ns = 60000 * MS, drift_ns = pause_ns / 5000;
 	struct ccs_span span;
@@ -179,7 +179,7 @@ static int64_t request(bool late)
 }
 
 /* A step that is shorter than an RTT is seen at the next query. */
-static void a_step_shortens_rtts_until_the_next_query_at_most(void **state)
+TEST(a_step_shortens_rtts_until_the_next_query_at_most)
 {
 	static const int64_t steps_us[] = { 20, -20, 40, -40, 50, -50, 200, -200, 5000, -1000000 };
 
@@ -210,7 +210,7 @@ static void a_step_shortens_rtts_until_the_next_query_at_most(void **state)
 }
 
 /* It has stopped, or its frequency is another than stated. */
-static void a_wrong_rate_is_found_in_25_ms(void **state)
+TEST(a_wrong_rate_is_found_in_25_ms)
 {
 	static const double skews[] = { 0, 0.5, 0.99, 0.995, 1.005, 1.01, 2 };
 
@@ -226,7 +226,7 @@ static void a_wrong_rate_is_found_in_25_ms(void **state)
 }
 
 /* The device's timestamp of a completion at this time. */
-static void the_time_now(void **state)
+TEST(the_time_now)
 {
 	const uint64_t slack_ns = DRIFT_NS + 300;
 
@@ -253,7 +253,7 @@ static void the_time_now(void **state)
 	}
 }
 
-static void what_is_unknown_stays_so(void **state)
+TEST(what_is_unknown_stays_so)
 {
 	struct ccs_span span = { 0, 2000000 * MS };
 
@@ -265,7 +265,7 @@ static void what_is_unknown_stays_so(void **state)
 }
 
 /* Such values exist: something else than the time, or in another unit. */
-static void no_clock_is_left_alone(void **state)
+TEST(no_clock_is_left_alone)
 {
 	seed_start("no clock");
 	for (unsigned kind = 0; kind < 3; kind++) {
@@ -286,7 +286,7 @@ static void no_clock_is_left_alone(void **state)
 	}
 }
 
-static void what_cannot_be_a_clock(void **state)
+TEST(what_cannot_be_a_clock)
 {
 	struct ccs_hwclock c;
 
@@ -295,23 +295,4 @@ static void what_cannot_be_a_clock(void **state)
 	assert_false(ccs_hwclock_init(&c, 156250, 0xfff0));
 	assert_true(ccs_hwclock_init(&c, 156250, UINT64_MAX));
 	assert_true(ccs_hwclock_init(&c, 1, 0xffffffff));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(prompt_polls_make_all_exact),
-		cmocka_unit_test(late_polls_make_most_exact),
-		cmocka_unit_test(a_query_makes_late_polls_exact),
-		cmocka_unit_test(pauses_do_not_lose_a_wrap),
-		cmocka_unit_test(bounds_become_loose_by_the_drift_of_a_pause),
-		cmocka_unit_test(a_step_shortens_rtts_until_the_next_query_at_most),
-		cmocka_unit_test(a_wrong_rate_is_found_in_25_ms),
-		cmocka_unit_test(the_time_now),
-		cmocka_unit_test(what_is_unknown_stays_so),
-		cmocka_unit_test(no_clock_is_left_alone),
-		cmocka_unit_test(what_cannot_be_a_clock),
-	};
-
-	return cmocka_run_group_tests_name("hwclock", tests, NULL, NULL);
 }

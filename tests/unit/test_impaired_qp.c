@@ -44,7 +44,7 @@ static void check_special(bool syscalls, struct wr_batch *batch)
 	free(qp.failure.impair);
 }
 
-static void impair_off_restores_the_fast_path(void **state)
+TEST(impair_off_restores_the_fast_path)
 {
 	char batch;
 
@@ -52,13 +52,4 @@ static void impair_off_restores_the_fast_path(void **state)
 	check_special(false, NULL);
 	check_special(true, NULL);
 	check_special(false, (struct wr_batch *)&batch);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(impair_off_restores_the_fast_path),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,7 @@ static int close_stream(void **state)
 	return 0;
 }
 
-static void everything(void **state)
+TEST_WITH(everything, open_stream, close_stream)
 {
 	ccs_json_object(&j, NULL);
 	ccs_json_str(&j, "s", "a\"b\\c\n\x01");
@@ -80,7 +80,7 @@ static const struct { const char *in, *out; } utf8[] = {
 	{ "\xf3\xa0\x81\x81", "\\udb40\\udc41" },           /* a tag character */
 };
 
-static void strings_are_valid_utf8(void **state)
+TEST_WITH(strings_are_valid_utf8, open_stream, close_stream)
 {
 	char want[4096] = "[", piece[64];
 
@@ -95,7 +95,7 @@ static void strings_are_valid_utf8(void **state)
 	assert_string_equal(text, want);
 }
 
-static void text_is_printable(void **state)
+TEST(text_is_printable)
 {
 	static const struct { const char *in, *keep, *out; } cases[] = {
 		{ "plain \xc3\xa9\xe2\x82\xac\xf0\x9f\x99\x82", "", "plain \xc3\xa9\xe2\x82\xac\xf0\x9f\x99\x82" },
@@ -117,7 +117,7 @@ static void text_is_printable(void **state)
 	}
 }
 
-static void numbers_read_back(void **state)
+TEST_WITH(numbers_read_back, open_stream, close_stream)
 {
 	seed_start("numbers");
 	for (unsigned i = 0; i < 20000; i++) {
@@ -134,7 +134,7 @@ static void numbers_read_back(void **state)
 }
 
 /* Missing or surplus ends still give valid JSON. */
-static void misuse_is_harmless(void **state)
+TEST_WITH(misuse_is_harmless, open_stream, close_stream)
 {
 	for (unsigned i = 0; i < 50; i++)
 		ccs_json_array(&j, NULL);
@@ -145,7 +145,7 @@ static void misuse_is_harmless(void **state)
 	assert_int_equal(j.depth, 0);
 }
 
-static void a_write_error_is_reported(void **state)
+TEST(a_write_error_is_reported)
 {
 	struct ccs_json full;
 
@@ -187,7 +187,7 @@ static void write_random(unsigned depth)
 	ccs_json_end(&j);
 }
 
-static void jq_accepts_it(void **state)
+TEST_WITH(jq_accepts_it, open_stream, close_stream)
 {
 	FILE *jq;
 
@@ -202,19 +202,4 @@ static void jq_accepts_it(void **state)
 	assert_true(ccs_json_finish(&j));
 	fwrite(text, 1, text_len, jq);
 	assert_int_equal(pclose(jq), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(everything, open_stream, close_stream),
-		cmocka_unit_test_setup_teardown(strings_are_valid_utf8, open_stream, close_stream),
-		cmocka_unit_test(text_is_printable),
-		cmocka_unit_test_setup_teardown(numbers_read_back, open_stream, close_stream),
-		cmocka_unit_test_setup_teardown(misuse_is_harmless, open_stream, close_stream),
-		cmocka_unit_test(a_write_error_is_reported),
-		cmocka_unit_test_setup_teardown(jq_accepts_it, open_stream, close_stream),
-	};
-
-	return cmocka_run_group_tests_name("json", tests, NULL, NULL);
 }

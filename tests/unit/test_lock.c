@@ -12,7 +12,7 @@ enum { THREADS = 8, TURNS = 20000 };
 static struct ccs_lock lock;
 static unsigned long turns; /* not atomic: only the lock protects it */
 
-static void one_thread_at_a_time(void **state)
+TEST(one_thread_at_a_time)
 {
 	struct ccs_lock l = { 0 };
 
@@ -60,23 +60,12 @@ static void run_threads(unsigned each, bool held)
 	ccs_unlock(&lock);
 }
 
-static void no_increment_is_lost(void **state)
+TEST(no_increment_is_lost)
 {
 	run_threads(TURNS, false);
 }
 
-static void all_sleeping_threads_wake_up(void **state)
+TEST(all_sleeping_threads_wake_up)
 {
 	run_threads(1, true);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_thread_at_a_time),
-		cmocka_unit_test(no_increment_is_lost),
-		cmocka_unit_test(all_sleeping_threads_wake_up),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,7 +47,9 @@ static const char *caught(void)
 	return text;
 }
 
-static void messages_below_the_level_are_dropped(void **state)
+#define CAUGHT(name_) TEST_WITH(name_, catch_stderr, release_stderr)
+
+CAUGHT(messages_below_the_level_are_dropped)
 {
 	ccs_log_setup(CCS_LOG_WARN, NULL);
 	ccs_log(CCS_LOG_ERROR, "a %d", 1);
@@ -62,7 +64,7 @@ static void messages_below_the_level_are_dropped(void **state)
 	assert_string_equal(caught(), "ccshim: info: c\n");
 }
 
-static void debug_level_adds_host_pid_and_tid(void **state)
+CAUGHT(debug_level_adds_host_pid_and_tid)
 {
 	char host[65] = "", want[256];
 
@@ -74,7 +76,7 @@ static void debug_level_adds_host_pid_and_tid(void **state)
 	assert_string_equal(caught(), want);
 }
 
-static void errno_is_preserved_and_formatted(void **state)
+CAUGHT(errno_is_preserved_and_formatted)
 {
 	errno = ENOSPC;
 	ccs_log(CCS_LOG_WARN, "write: %m");
@@ -87,7 +89,7 @@ static void errno_is_preserved_and_formatted(void **state)
 	assert_string_equal(caught(), "ccshim: warn: write: No space left on device\n");
 }
 
-static void one_message_is_one_line(void **state)
+CAUGHT(one_message_is_one_line)
 {
 	char text[5000];
 	const char *line;
@@ -107,7 +109,7 @@ static void log_once_here(void)
 	ccs_log_once(CCS_LOG_WARN, "only once");
 }
 
-static void log_once_logs_once_per_call_site(void **state)
+CAUGHT(log_once_logs_once_per_call_site)
 {
 	log_once_here();
 	log_once_here();
@@ -121,7 +123,7 @@ static void *log_many(void *arg)
 	return NULL;
 }
 
-static void threads_do_not_mix_lines(void **state)
+CAUGHT(threads_do_not_mix_lines)
 {
 	static const char *const names[] = { "one", "two", "three", "four" };
 	pthread_t threads[4];
@@ -147,7 +149,7 @@ static void threads_do_not_mix_lines(void **state)
 	assert_int_equal(lines, 800);
 }
 
-static void log_file_survives_chdir_and_closefrom(void **state)
+CAUGHT(log_file_survives_chdir_and_closefrom)
 {
 	char dir[] = "/tmp/ccs-log-XXXXXX", text[128] = "", path[64];
 	FILE *f;
@@ -178,7 +180,7 @@ static void log_file_survives_chdir_and_closefrom(void **state)
 				      "No such file or directory; messages go to stderr\n");
 }
 
-static void what_a_full_log_file_does_not_take_goes_to_stderr(void **state)
+CAUGHT(what_a_full_log_file_does_not_take_goes_to_stderr)
 {
 	ccs_log_setup(CCS_LOG_WARN, "/dev/full");
 	ccs_log(CCS_LOG_WARN, "one");
@@ -243,7 +245,7 @@ static void write_beyond_the_limit(void)
 	unlink(path);
 }
 
-static void no_signal_is_delivered_to_the_application(void **state)
+CAUGHT(no_signal_is_delivered_to_the_application)
 {
 	assert_int_equal(in_child(write_to_closed_pipe), 0);
 	assert_int_equal(in_child(keep_pending_sigpipe), 0);
@@ -251,7 +253,7 @@ static void no_signal_is_delivered_to_the_application(void **state)
 }
 
 /* A daemon's connection that got descriptor number 2. */
-static void network_socket_at_descriptor_2_is_not_written(void **state)
+CAUGHT(network_socket_at_descriptor_2_is_not_written)
 {
 	struct sockaddr_in any = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t len = sizeof(any);
@@ -310,7 +312,7 @@ static void start_without_stderr(void)
 	execl(path, "test_log", "without-stderr", NULL);
 }
 
-static void file_of_the_program_at_descriptor_2_is_not_written(void **state)
+CAUGHT(file_of_the_program_at_descriptor_2_is_not_written)
 {
 	assert_int_equal(in_child(write_where_stderr_was_redirected), 0);
 	assert_int_equal(in_child(log_into_data_file), 0);
@@ -327,7 +329,7 @@ static void *cancelled(void *arg)
 	return NULL;
 }
 
-static void logging_is_not_a_cancellation_point(void **state)
+CAUGHT(logging_is_not_a_cancellation_point)
 {
 	pthread_t thread;
 	bool survived = false;
@@ -339,7 +341,7 @@ static void logging_is_not_a_cancellation_point(void **state)
 }
 
 /* This must be the last test: warnings are counted per process. */
-static void number_of_warnings_is_limited(void **state)
+CAUGHT(number_of_warnings_is_limited)
 {
 	const char *text;
 	unsigned lines = 0;
@@ -357,27 +359,9 @@ static void number_of_warnings_is_limited(void **state)
 	assert_string_equal(caught(), "ccshim: warn: asked for all\n");
 }
 
-#define CAUGHT(test) cmocka_unit_test_setup_teardown(test, catch_stderr, release_stderr)
-
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		CAUGHT(messages_below_the_level_are_dropped),
-		CAUGHT(debug_level_adds_host_pid_and_tid),
-		CAUGHT(errno_is_preserved_and_formatted),
-		CAUGHT(one_message_is_one_line),
-		CAUGHT(log_once_logs_once_per_call_site),
-		CAUGHT(threads_do_not_mix_lines),
-		CAUGHT(log_file_survives_chdir_and_closefrom),
-		CAUGHT(what_a_full_log_file_does_not_take_goes_to_stderr),
-		CAUGHT(no_signal_is_delivered_to_the_application),
-		CAUGHT(network_socket_at_descriptor_2_is_not_written),
-		CAUGHT(file_of_the_program_at_descriptor_2_is_not_written),
-		CAUGHT(logging_is_not_a_cancellation_point),
-		CAUGHT(number_of_warnings_is_limited),
-	};
-
 	if (argc > 1 && strcmp(argv[1], "without-stderr") == 0)
 		return log_into_file(O_WRONLY) ? 1 : 0;
-	return cmocka_run_group_tests_name("log", tests, NULL, NULL);
+	return test_run(NULL, NULL);
 }

@@ -9,7 +9,7 @@
 
 static const double pps = 2227007; /* of the article's shaped port */
 
-static void the_effective_pmax_is_the_published_one(void **state)
+TEST(the_effective_pmax_is_the_published_one)
 {
 	static const struct { double mtu, percent; } rows[] = {
 		{ 256, 0.216 }, { 512, 0.380 }, { 1024, 0.708 }, { 2048, 1.363 }, { 4096, 2.674 },
@@ -22,7 +22,7 @@ static void the_effective_pmax_is_the_published_one(void **state)
 	assert_true(ccs_pmax_effective(100, 50) == 1);
 }
 
-static void the_effective_pmax_is_a_knee(void **state)
+TEST(the_effective_pmax_is_a_knee)
 {
 	static const struct { double p, cnps; } rows[] = {
 		{ 0.0025, 4355 }, { 0.0045, 6676 }, { 0.01, 10537 },
@@ -51,7 +51,7 @@ static bool alarms(double kmin, double poll_us, double weight)
 	return ccs_ramp_peak(&r) > 1400;
 }
 
-static void polling_explains_the_published_alarm(void **state)
+TEST(polling_explains_the_published_alarm)
 {
 	assert_false(alarms(1, 50, 1 / 4.));
 	assert_true(alarms(800, 50, 1 / 4.));
@@ -60,13 +60,13 @@ static void polling_explains_the_published_alarm(void **state)
 	assert_true(alarms(800, 100, 1));
 }
 
-static void marks_on_the_queue_itself_would_not_have_alarmed(void **state)
+TEST(marks_on_the_queue_itself_would_not_have_alarmed)
 {
 	assert_false(alarms(1, 0, 1));
 	assert_false(alarms(800, 0, 1));
 }
 
-static void the_largest_kmin_is_the_largest(void **state)
+TEST(the_largest_kmin_is_the_largest)
 {
 	seed_start("marking");
 	for (int i = 0; i < 30; i++) {
@@ -81,7 +81,7 @@ static void the_largest_kmin_is_the_largest(void **state)
 }
 
 /* It ends, and polls do not matter if the queue grows by little from one to the next. */
-static void extreme_ramps_end(void **state)
+TEST(extreme_ramps_end)
 {
 	struct ccs_ramp slow = experiment(800, 50, 1), itself = experiment(800, 0, 1);
 	struct ccs_ramp rare = experiment(1, 1e12, 1 / 1024.), few = experiment(1, 50, 1 / 1024.);
@@ -94,7 +94,7 @@ static void extreme_ramps_end(void **state)
 	assert_true(ccs_ramp_peak(&few) > 1400);
 }
 
-static void a_polled_average_is_late_and_converges(void **state)
+TEST(a_polled_average_is_late_and_converges)
 {
 	struct ccs_polled_queue a = { .interval_us = 50, .weight = 0.25 };
 
@@ -104,19 +104,4 @@ static void a_polled_average_is_late_and_converges(void **state)
 	assert_true(fabs(ccs_polled_queue(&a, 10000, 100) - 100) < 1e-3);
 	a.interval_us = 0;
 	assert_true(ccs_polled_queue(&a, 10001, 7) == 7);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_effective_pmax_is_the_published_one),
-		cmocka_unit_test(the_effective_pmax_is_a_knee),
-		cmocka_unit_test(polling_explains_the_published_alarm),
-		cmocka_unit_test(marks_on_the_queue_itself_would_not_have_alarmed),
-		cmocka_unit_test(the_largest_kmin_is_the_largest),
-		cmocka_unit_test(extreme_ramps_end),
-		cmocka_unit_test(a_polled_average_is_late_and_converges),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

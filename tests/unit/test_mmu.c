@@ -34,7 +34,7 @@ static void fill(struct ccs_mmu *mmu, struct ccs_mmu_account *pg, unsigned n,
 	}
 }
 
-static void xoff_is_at_the_fixed_point(void **state)
+TEST(xoff_is_at_the_fixed_point)
 {
 	seed_start("mmu");
 	for (int round = 0; round < 30; round++) {
@@ -52,7 +52,7 @@ static void xoff_is_at_the_fixed_point(void **state)
 	}
 }
 
-static void the_published_alphas_give_these_shares(void **state)
+TEST(the_published_alphas_give_these_shares)
 {
 	static const struct { double alpha, each, all; } rows[] = {
 		{ 1 / 8., 2621, 102256 }, { 1 / 4., 2865, 111768 },
@@ -70,7 +70,7 @@ static void the_published_alphas_give_these_shares(void **state)
 	assert_true(floor(ccs_mmu_fixed_point(POOL, 1 / 8., 1, 1 / 8.)) == 12323);
 }
 
-static void a_lossy_queue_lowers_xoff_to_the_fixed_point(void **state)
+TEST(a_lossy_queue_lowers_xoff_to_the_fixed_point)
 {
 	struct ccs_mmu mmu = { .pool = POOL };
 	struct ccs_mmu_account pg = lossless(1 / 8., 100), queue = unlimited();
@@ -86,7 +86,7 @@ static void a_lossy_queue_lowers_xoff_to_the_fixed_point(void **state)
 	assert_true(fabs((double)pg.shared - ccs_mmu_fixed_point(POOL, 1 / 8., 1, 8)) <= 2);
 }
 
-static void headroom_takes_exactly_its_cells_after_xoff(void **state)
+TEST(headroom_takes_exactly_its_cells_after_xoff)
 {
 	struct ccs_mmu mmu = { .pool = 1000 };
 	struct ccs_mmu_account pg = lossless(1, 408), queue = unlimited();
@@ -97,7 +97,7 @@ static void headroom_takes_exactly_its_cells_after_xoff(void **state)
 	assert_int_equal(ccs_mmu_store(&mmu, &pg, &queue, 1), CCS_MMU_NO_INGRESS);
 }
 
-static void a_full_queue_drops_and_books_nothing(void **state)
+TEST(a_full_queue_drops_and_books_nothing)
 {
 	struct ccs_mmu mmu = { .pool = 1000 };
 	struct ccs_mmu_account pg = lossless(1, 0), queue = { .limits = { .share = 10 } };
@@ -107,7 +107,7 @@ static void a_full_queue_drops_and_books_nothing(void **state)
 	assert_int_equal(pg.guaranteed + pg.shared + pg.headroom, 10);
 }
 
-static void xon_is_below_xoff_by_the_hysteresis(void **state)
+TEST(xon_is_below_xoff_by_the_hysteresis)
 {
 	struct ccs_mmu mmu = { .pool = 1000 };
 	struct ccs_mmu_account pg = lossless(0, 100), queue = unlimited();
@@ -127,7 +127,7 @@ static uint64_t held(const struct ccs_mmu_account *a)
 	return a->guaranteed + a->shared + a->headroom;
 }
 
-static void cells_are_conserved(void **state)
+TEST(cells_are_conserved)
 {
 	struct ccs_mmu mmu = { .pool = 2000 };
 	struct ccs_mmu_account pg[4], queue[4];
@@ -156,19 +156,4 @@ static void cells_are_conserved(void **state)
 					 stored[0][k] + stored[1][k] + stored[2][k] + stored[3][k]);
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(xoff_is_at_the_fixed_point),
-		cmocka_unit_test(the_published_alphas_give_these_shares),
-		cmocka_unit_test(a_lossy_queue_lowers_xoff_to_the_fixed_point),
-		cmocka_unit_test(headroom_takes_exactly_its_cells_after_xoff),
-		cmocka_unit_test(a_full_queue_drops_and_books_nothing),
-		cmocka_unit_test(xon_is_below_xoff_by_the_hysteresis),
-		cmocka_unit_test(cells_are_conserved),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,7 +71,7 @@ static int reset_sources(void **state)
 	return 0;
 }
 
-static void option_table_is_consistent(void **state)
+TEST(option_table_is_consistent)
 {
 	struct ccs_options o;
 	char text[512], err[512];
@@ -88,7 +88,7 @@ static void option_table_is_consistent(void **state)
 	}
 }
 
-static void defaults_match_the_header(void **state)
+TEST(defaults_match_the_header)
 {
 	struct ccs_options o;
 
@@ -102,7 +102,7 @@ static void defaults_match_the_header(void **state)
 	assert_string_equal(o.report, "");
 }
 
-static void dscp_is_0_to_63_or_keep(void **state)
+TEST(dscp_is_0_to_63_or_keep)
 {
 	static const char *const good[] = { "keep", "0", "46", "63" };
 	static const char *const bad[] = { "", "64", "-1", "4 6", "0x2e", "046", "ef", "Keep" };
@@ -156,7 +156,7 @@ static void random_text(const struct ccs_opt *opt, char *text, size_t len)
 	}
 }
 
-static void every_option_round_trips(void **state)
+TEST(every_option_round_trips)
 {
 	seed_start("options round-trip");
 	for (unsigned round = 0; round < 2000; round++)
@@ -180,7 +180,7 @@ static void every_option_round_trips(void **state)
 }
 
 /* Through a file, all options at once, strings quoted where they must be. */
-static void a_written_file_reads_back(void **state)
+TEST_WITH(a_written_file_reads_back, reset_sources, NULL)
 {
 	seed_start("file round-trip");
 	for (unsigned round = 0; round < 100; round++) {
@@ -255,7 +255,7 @@ static const struct { const char *name, *text, *part; } refused[] = {
 	{ "", "10g", "no option" },
 };
 
-static void invalid_values_are_reported_and_change_nothing(void **state)
+TEST(invalid_values_are_reported_and_change_nothing)
 {
 	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
 		struct ccs_options o, before;
@@ -271,7 +271,7 @@ static void invalid_values_are_reported_and_change_nothing(void **state)
 	}
 }
 
-static void text_that_is_too_long_is_refused(void **state)
+TEST(text_that_is_too_long_is_refused)
 {
 	char text[4096], err[128];
 	struct ccs_options o;
@@ -290,7 +290,7 @@ static void text_that_is_too_long_is_refused(void **state)
 	assert_int_equal(ccs_options_set(&o, "report", text, err, sizeof(err)), 0);
 }
 
-static void defaults_apply_without_any_source(void **state)
+TEST_WITH(defaults_apply_without_any_source, reset_sources, NULL)
 {
 	struct ccs_options o, def;
 	char **old = environ;
@@ -307,7 +307,7 @@ static void defaults_apply_without_any_source(void **state)
 	assert_int_equal(origin_of("mode"), CCS_FROM_DEFAULT);
 }
 
-static void later_sources_take_precedence(void **state)
+TEST_WITH(later_sources_take_precedence, reset_sources, NULL)
 {
 	struct ccs_options o;
 
@@ -324,7 +324,7 @@ static void later_sources_take_precedence(void **state)
 	assert_int_equal(origin_of("split"), CCS_FROM_DEFAULT);
 }
 
-static void user_file_is_found_in_xdg_directories(void **state)
+TEST_WITH(user_file_is_found_in_xdg_directories, reset_sources, NULL)
 {
 	struct ccs_options o;
 	char cwd[512];
@@ -350,7 +350,7 @@ static void user_file_is_found_in_xdg_directories(void **state)
 }
 
 /* As with su -m: it could load code. */
-static void a_file_in_the_home_of_another_user_is_not_read(void **state)
+TEST_WITH(a_file_in_the_home_of_another_user_is_not_read, reset_sources, NULL)
 {
 	const uid_t other = 65534;
 	struct ccs_options o;
@@ -371,7 +371,7 @@ static void a_file_in_the_home_of_another_user_is_not_read(void **state)
 	unlink("ccshim.conf");
 }
 
-static void a_named_file_must_be_readable(void **state)
+TEST_WITH(a_named_file_must_be_readable, reset_sources, NULL)
 {
 	struct ccs_options o;
 
@@ -386,7 +386,7 @@ static void a_named_file_must_be_readable(void **state)
 	load_as("app", &o); /* does not hang */
 }
 
-static void sections_apply_by_program(void **state)
+TEST_WITH(sections_apply_by_program, reset_sources, NULL)
 {
 	struct ccs_options o;
 
@@ -455,7 +455,7 @@ static const struct { const char *file, *where, *part; } mistakes[] = {
 	{ "[peer ::/0]\nmax_inflight=1m\nmax_inflight=1m\n", ":3: ", "max_inflight is set twice" },
 };
 
-static void mistakes_are_reported_with_file_and_line(void **state)
+TEST_WITH(mistakes_are_reported_with_file_and_line, reset_sources, NULL)
 {
 	struct ccs_options o;
 	char where[64];
@@ -469,7 +469,7 @@ static void mistakes_are_reported_with_file_and_line(void **state)
 	}
 }
 
-static void valid_lines_apply_beside_invalid_ones(void **state)
+TEST_WITH(valid_lines_apply_beside_invalid_ones, reset_sources, NULL)
 {
 	struct ccs_options o;
 	FILE *f;
@@ -489,7 +489,7 @@ static void valid_lines_apply_beside_invalid_ones(void **state)
 }
 
 /* Otherwise they would apply to every program. */
-static void settings_below_an_invalid_header_are_ignored(void **state)
+TEST_WITH(settings_below_an_invalid_header_are_ignored, reset_sources, NULL)
 {
 	struct ccs_options o;
 	FILE *f;
@@ -504,7 +504,7 @@ static void settings_below_an_invalid_header_are_ignored(void **state)
 	assert_true(o.mode == CCS_MODE_ENFORCE && o.split && o.max_inflight == 1 << 20);
 }
 
-static void the_environment_is_checked(void **state)
+TEST_WITH(the_environment_is_checked, reset_sources, NULL)
 {
 	struct ccs_options o;
 
@@ -525,7 +525,7 @@ static void the_environment_is_checked(void **state)
 	assert_non_null(strstr(reported, "no option CCSHIM_QQQQQQQ\n"));
 }
 
-static void conflicting_options_fall_back_to_defaults(void **state)
+TEST_WITH(conflicting_options_fall_back_to_defaults, reset_sources, NULL)
 {
 	struct ccs_options o;
 
@@ -540,7 +540,7 @@ static void conflicting_options_fall_back_to_defaults(void **state)
 	assert_int_equal(origin_of("max_inflight"), CCS_FROM_DEFAULT);
 }
 
-static void random_files_and_variables_yield_valid_options(void **state)
+TEST_WITH(random_files_and_variables_yield_valid_options, reset_sources, NULL)
 {
 	static const char letters[] = "=[]\"# \n\n\tappmodeccsplit_rt:*,?0123456789gkuynf";
 	char text[2000], value[512], err[512];
@@ -585,27 +585,5 @@ static int leave_directory(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(option_table_is_consistent),
-		cmocka_unit_test(defaults_match_the_header),
-		cmocka_unit_test(dscp_is_0_to_63_or_keep),
-		cmocka_unit_test(every_option_round_trips),
-		cmocka_unit_test_setup(a_written_file_reads_back, reset_sources),
-		cmocka_unit_test(invalid_values_are_reported_and_change_nothing),
-		cmocka_unit_test(text_that_is_too_long_is_refused),
-		cmocka_unit_test_setup(defaults_apply_without_any_source, reset_sources),
-		cmocka_unit_test_setup(later_sources_take_precedence, reset_sources),
-		cmocka_unit_test_setup(user_file_is_found_in_xdg_directories, reset_sources),
-		cmocka_unit_test_setup(a_file_in_the_home_of_another_user_is_not_read, reset_sources),
-		cmocka_unit_test_setup(a_named_file_must_be_readable, reset_sources),
-		cmocka_unit_test_setup(sections_apply_by_program, reset_sources),
-		cmocka_unit_test_setup(mistakes_are_reported_with_file_and_line, reset_sources),
-		cmocka_unit_test_setup(valid_lines_apply_beside_invalid_ones, reset_sources),
-		cmocka_unit_test_setup(settings_below_an_invalid_header_are_ignored, reset_sources),
-		cmocka_unit_test_setup(the_environment_is_checked, reset_sources),
-		cmocka_unit_test_setup(conflicting_options_fall_back_to_defaults, reset_sources),
-		cmocka_unit_test_setup(random_files_and_variables_yield_valid_options, reset_sources),
-	};
-
-	return cmocka_run_group_tests_name("options", tests, enter_directory, leave_directory);
+	return test_run(enter_directory, leave_directory);
 }

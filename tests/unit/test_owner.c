@@ -148,13 +148,15 @@ static int check_qp(uint32_t pid, uint32_t rqpn)
 	return check("rxe_0");
 }
 
-static void the_processes_own_is_accepted(void **state)
+#define OWNER_TEST(name_) TEST_WITH(name_, start, finish)
+
+OWNER_TEST(the_processes_own_is_accepted)
 {
 	assert_int_equal(check_qp((uint32_t)getpid(), PEER), 0);
 	assert_int_equal(check_qp((uint32_t)getpid(), 0), 0);
 }
 
-static void others_are_refused(void **state)
+OWNER_TEST(others_are_refused)
 {
 	assert_int_equal(check_qp((uint32_t)getppid(), PEER), EPERM);
 	assert_int_equal(check_qp(0, PEER), EPERM);
@@ -162,7 +164,7 @@ static void others_are_refused(void **state)
 }
 
 /* The process that connected has ended, and its number is that of another user's process. */
-static void a_process_of_another_user_is_refused(void **state)
+OWNER_TEST(a_process_of_another_user_is_refused)
 {
 	user = getuid() + 1;
 	assert_int_equal(check_qp((uint32_t)getpid(), PEER), EPERM);
@@ -188,7 +190,7 @@ static void *run_thread(void *arg)
 }
 
 /* The kernel names the thread that made the QP. */
-static void a_thread_of_the_process_is_the_process(void **state)
+OWNER_TEST(a_thread_of_the_process_is_the_process)
 {
 	struct thread t;
 	pthread_t id;
@@ -206,7 +208,7 @@ static void a_thread_of_the_process_is_the_process(void **state)
 static char asked[2][256];
 
 /* What was asked for, byte by byte. */
-static void requests_are_what_the_kernel_expects(void **state)
+OWNER_TEST(requests_are_what_the_kernel_expects)
 {
 	const struct nlmsghdr *h = (const void *)asked[0];
 	struct packet p = { .len = 0 };
@@ -225,7 +227,7 @@ static void requests_are_what_the_kernel_expects(void **state)
 	assert_memory_equal(asked[1], p.data, p.len);
 }
 
-static void missing_objects_are_reported(void **state)
+OWNER_TEST(missing_objects_are_reported)
 {
 	answer_devices(owner.netlink.sequence + 1);
 	assert_int_equal(check("rxe_1"), ENODEV);
@@ -238,7 +240,7 @@ static void missing_objects_are_reported(void **state)
 }
 
 /* An index may be given to another device between the two requests. */
-static void the_answer_must_be_for_what_was_asked(void **state)
+OWNER_TEST(the_answer_must_be_for_what_was_asked)
 {
 	struct packet p = { .len = 0 };
 
@@ -251,7 +253,7 @@ static void the_answer_must_be_for_what_was_asked(void **state)
 	assert_int_equal(check("rxe_0"), ENOENT);
 }
 
-static void late_answers_are_passed_over(void **state)
+OWNER_TEST(late_answers_are_passed_over)
 {
 	struct packet p = qp_answer(owner.netlink.sequence, (uint32_t)getppid(), PEER);
 
@@ -259,7 +261,7 @@ static void late_answers_are_passed_over(void **state)
 	assert_int_equal(check_qp((uint32_t)getpid(), PEER), 0);
 }
 
-static void garbage_is_no_consent(void **state)
+OWNER_TEST(garbage_is_no_consent)
 {
 	seed_start("garbage_is_no_consent");
 	for (unsigned round = 0; round < 5000; round++) {
@@ -357,7 +359,7 @@ static void add_summary(struct packet *p, uint32_t seq, uint32_t index, const ch
 	end_nest(p, at);
 }
 
-static void qps_of_all_devices_are_counted(void **state)
+OWNER_TEST(qps_of_all_devices_are_counted)
 {
 	const uint32_t seq = owner.netlink.sequence;
 	struct packet p = { .len = 0 };
@@ -374,7 +376,7 @@ static void qps_of_all_devices_are_counted(void **state)
 }
 
 /* RESET to ERR are 0 to 6. */
-static void a_qp_that_can_receive_is_found_on_any_device(void **state)
+OWNER_TEST(a_qp_that_can_receive_is_found_on_any_device)
 {
 	char device[64];
 
@@ -386,7 +388,7 @@ static void a_qp_that_can_receive_is_found_on_any_device(void **state)
 	}
 }
 
-static void a_number_that_two_devices_use_names_none(void **state)
+OWNER_TEST(a_number_that_two_devices_use_names_none)
 {
 	const uint32_t seq = owner.netlink.sequence;
 	char device[64];
@@ -399,7 +401,7 @@ static void a_number_that_two_devices_use_names_none(void **state)
 	assert_string_equal(device, "");
 }
 
-static void a_table_that_cannot_be_read_is_no_absence(void **state)
+OWNER_TEST(a_table_that_cannot_be_read_is_no_absence)
 {
 	const uint32_t seq = owner.netlink.sequence;
 	char device[64];
@@ -409,27 +411,4 @@ static void a_table_that_cannot_be_read_is_no_absence(void **state)
 	answer_device_ports(seq + 2);
 	answer_error(seq + 3, EINVAL);
 	assert_int_equal(ccs_kernel_qps_check(&owner, QPN, device), EINVAL);
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, start, finish)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(the_processes_own_is_accepted),
-		TEST(others_are_refused),
-		TEST(a_process_of_another_user_is_refused),
-		TEST(a_thread_of_the_process_is_the_process),
-		TEST(requests_are_what_the_kernel_expects),
-		TEST(missing_objects_are_reported),
-		TEST(the_answer_must_be_for_what_was_asked),
-		TEST(late_answers_are_passed_over),
-		TEST(garbage_is_no_consent),
-		TEST(a_qp_that_can_receive_is_found_on_any_device),
-		TEST(a_number_that_two_devices_use_names_none),
-		TEST(qps_of_all_devices_are_counted),
-		TEST(a_table_that_cannot_be_read_is_no_absence),
-	};
-
-	return cmocka_run_group_tests_name("owner", tests, NULL, NULL);
 }

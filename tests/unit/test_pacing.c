@@ -32,7 +32,7 @@ static struct ccs_pacing start_pacing(double rate, double line_rate, uint64_t no
 }
 
 /* Charges of 4096 bytes, each made when due: jitter moves a gap by 5 % at most. */
-static void the_next_release_is_due_when_the_charge_has_left(void **state)
+TEST(the_next_release_is_due_when_the_charge_has_left)
 {
 	static const struct { double rate, line_rate, gap_ns; } rows[] = {
 		{ 8e9, LINE, 4096 },
@@ -56,7 +56,7 @@ static void the_next_release_is_due_when_the_charge_has_left(void **state)
 }
 
 /* How many segments leave at once after a pause of that many gaps; jitter may move one. */
-static void a_pause_is_made_up_for_by_one_segment_or_sixteen(void **state)
+TEST(a_pause_is_made_up_for_by_one_segment_or_sixteen)
 {
 	static const struct { unsigned pause_gaps; bool burst; unsigned least, most; } rows[] = {
 		{ 0, false, 0, 0 }, { 1, false, 0, 1 }, { 5, false, 1, 2 }, { 1000, false, 1, 2 },
@@ -79,7 +79,7 @@ static void a_pause_is_made_up_for_by_one_segment_or_sixteen(void **state)
 }
 
 /* A wait of 4000 ns, of which 1000 have passed when the rate changes by that factor. */
-static void a_change_of_the_rate_moves_the_whole_wait_or_its_rest(void **state)
+TEST(a_change_of_the_rate_moves_the_whole_wait_or_its_rest)
 {
 	static const struct { enum ccs_pacing_change change; double factor, due_ns; } rows[] = {
 		{ CCS_PACING_WHOLE_WAIT, 0.5, 8000 },
@@ -100,7 +100,7 @@ static void a_change_of_the_rate_moves_the_whole_wait_or_its_rest(void **state)
 	}
 }
 
-static void a_random_charge_is_a_part_of_a_segment(void **state)
+TEST(a_random_charge_is_a_part_of_a_segment)
 {
 	double sum = 0;
 
@@ -245,7 +245,7 @@ static double random_rate(const struct range *r)
 }
 
 /* The struct alone, with random rates, segments and times. */
-static void pacing_alone_keeps_the_upper_bound(void **state)
+TEST(pacing_alone_keeps_the_upper_bound)
 {
 	seed_start("alone");
 	for (unsigned round = 0; round < 300; round++) {
@@ -275,7 +275,7 @@ static void pacing_alone_keeps_the_upper_bound(void **state)
 }
 
 /* Any load, released at random times, while the rate changes or not. */
-static void a_flow_releases_no_more_than_its_rate_allows(void **state)
+TEST(a_flow_releases_no_more_than_its_rate_allows)
 {
 	seed_start("upper");
 	for (unsigned round = 0; round < 300; round++) {
@@ -342,7 +342,7 @@ static int64_t release_small(struct ccs_flow *f, uint64_t len, uint64_t now, uns
 }
 
 /* Small WRs, most of which leave without the time; the rate changes or not. */
-static void untimed_wrs_leave_at_the_rate(void **state)
+TEST(untimed_wrs_leave_at_the_rate)
 {
 	unsigned fast = 0;
 
@@ -377,7 +377,7 @@ static void untimed_wrs_leave_at_the_rate(void **state)
 }
 
 /* A backlog of small WRs, released each 5 us: it takes the time of its bytes at the rate. */
-static void a_backlog_of_untimed_wrs_uses_the_rate(void **state)
+TEST(a_backlog_of_untimed_wrs_uses_the_rate)
 {
 	const double rate = 1e9;
 	uint64_t bytes = 0;
@@ -396,7 +396,7 @@ static void a_backlog_of_untimed_wrs_uses_the_rate(void **state)
 }
 
 /* Backlogged, and released in time though not at once. */
-static void a_flow_releases_no_less_than_its_rate_allows(void **state)
+TEST(a_flow_releases_no_less_than_its_rate_allows)
 {
 	seed_start("lower");
 	for (unsigned round = 0; round < 300; round++) {
@@ -491,7 +491,7 @@ static void check_rate_is_met(unsigned n, double line_rate, double rate, double 
 	}
 }
 
-static void flow_and_timer_wheel_meet_the_rate(void **state)
+TEST(flow_and_timer_wheel_meet_the_rate)
 {
 	static const uint64_t lens[] = { 1000, 4096, 1 << 20 };
 
@@ -508,7 +508,7 @@ static void flow_and_timer_wheel_meet_the_rate(void **state)
 }
 
 /* A segment that was not late before the rate rose is not late after it. */
-static void a_rise_releases_one_segment(void **state)
+TEST(a_rise_releases_one_segment)
 {
 	struct ccs_flow f;
 	uint64_t now = 1000000;
@@ -527,7 +527,7 @@ static void a_rise_releases_one_segment(void **state)
 }
 
 /* Half of a gap has passed when the rate changes: the other half follows the new rate. */
-static void only_the_rest_of_a_wait_follows_a_rate_from_rtts(void **state)
+TEST(only_the_rest_of_a_wait_follows_a_rate_from_rtts)
 {
 	static const double factors[] = { 0.01, 0.25, 1, 4, 1000 };
 
@@ -550,7 +550,7 @@ static void only_the_rest_of_a_wait_follows_a_rate_from_rtts(void **state)
 }
 
 /* After a pause it makes up for sixteen segments at once, and then continues at .98. */
-static void a_flow_at_line_rate_leaves_a_fiftieth_of_the_line(void **state)
+TEST(a_flow_at_line_rate_leaves_a_fiftieth_of_the_line)
 {
 	const uint64_t late = 1000000;
 	uint64_t now = 1000, end;
@@ -593,7 +593,7 @@ static double share_of_rate(unsigned late_gaps)
 	return 8e9 * bytes / (rate * (double)(now - start));
 }
 
-static void late_releases_cost_a_waiting_flow_no_throughput(void **state)
+TEST(late_releases_cost_a_waiting_flow_no_throughput)
 {
 	seed_start("late");
 	for (unsigned gaps = 0; gaps <= 14; gaps += 2)
@@ -601,7 +601,7 @@ static void late_releases_cost_a_waiting_flow_no_throughput(void **state)
 	assert_true(share_of_rate(200) < 0.5); /* a burst of all of it would be a queue */
 }
 
-static void an_infinite_rate_is_not_paced(void **state)
+TEST(an_infinite_rate_is_not_paced)
 {
 	struct ccs_flow f;
 
@@ -614,7 +614,7 @@ static void an_infinite_rate_is_not_paced(void **state)
 }
 
 /* The user's max_rate paces, whatever the algorithm's rate is. */
-static void max_rate_limits_pacing(void **state)
+TEST(max_rate_limits_pacing)
 {
 	struct ccs_flow f;
 
@@ -630,7 +630,7 @@ static void max_rate_limits_pacing(void **state)
 }
 
 /* 4 GiB at 1 bit/s is due after the end of the clock: it is a time even so. */
-static void the_longest_gap_is_a_time(void **state)
+TEST(the_longest_gap_is_a_time)
 {
 	struct ccs_flow f;
 	uint64_t due;
@@ -644,29 +644,4 @@ static void the_longest_gap_is_a_time(void **state)
 	assert_true(due > 1ull << 60 && due < UINT64_MAX);
 	assert_int_equal(release(&f, 1ull << 60), -1);
 	ccs_flow_destroy(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_next_release_is_due_when_the_charge_has_left),
-		cmocka_unit_test(a_pause_is_made_up_for_by_one_segment_or_sixteen),
-		cmocka_unit_test(a_change_of_the_rate_moves_the_whole_wait_or_its_rest),
-		cmocka_unit_test(a_random_charge_is_a_part_of_a_segment),
-		cmocka_unit_test(pacing_alone_keeps_the_upper_bound),
-		cmocka_unit_test(a_flow_releases_no_more_than_its_rate_allows),
-		cmocka_unit_test(untimed_wrs_leave_at_the_rate),
-		cmocka_unit_test(a_backlog_of_untimed_wrs_uses_the_rate),
-		cmocka_unit_test(a_flow_releases_no_less_than_its_rate_allows),
-		cmocka_unit_test(flow_and_timer_wheel_meet_the_rate),
-		cmocka_unit_test(a_rise_releases_one_segment),
-		cmocka_unit_test(only_the_rest_of_a_wait_follows_a_rate_from_rtts),
-		cmocka_unit_test(a_flow_at_line_rate_leaves_a_fiftieth_of_the_line),
-		cmocka_unit_test(late_releases_cost_a_waiting_flow_no_throughput),
-		cmocka_unit_test(an_infinite_rate_is_not_paced),
-		cmocka_unit_test(max_rate_limits_pacing),
-		cmocka_unit_test(the_longest_gap_is_a_time),
-	};
-
-	return cmocka_run_group_tests_name("pacing", tests, NULL, NULL);
 }

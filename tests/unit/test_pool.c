@@ -38,7 +38,7 @@ static void give_back(struct held *h)
 	h->at = NULL;
 }
 
-static void random_programs_get_zeroed_disjoint_blocks(void **state)
+TEST(random_programs_get_zeroed_disjoint_blocks)
 {
 	static struct held held[BLOCKS];
 
@@ -57,7 +57,7 @@ static void random_programs_get_zeroed_disjoint_blocks(void **state)
 }
 
 /* For each size, and one byte more or less, cache lines are not shared. */
-static void no_line_is_shared(void **state)
+TEST(no_line_is_shared)
 {
 	for (size_t size = 1; size < 70000; size += size < 600 ? 1 : 511) {
 		char *a = ccs_pool_calloc(1, size), *b = ccs_pool_calloc(1, size);
@@ -71,7 +71,7 @@ static void no_line_is_shared(void **state)
 	}
 }
 
-static void empty_blocks_can_be_allocated_and_freed(void **state)
+TEST(empty_blocks_can_be_allocated_and_freed)
 {
 	ccs_pool_free(NULL, 1, 64);
 	ccs_pool_free(ccs_pool_calloc(0, 64), 0, 64);
@@ -92,7 +92,7 @@ static void *churn(void *arg)
 	return NULL;
 }
 
-static void threads_can_use_it_at_once(void **state)
+TEST(threads_can_use_it_at_once)
 {
 	pthread_t thread[THREADS];
 	void *wrong;
@@ -103,16 +103,4 @@ static void threads_can_use_it_at_once(void **state)
 		pthread_join(thread[i], &wrong);
 		assert_null(wrong);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_programs_get_zeroed_disjoint_blocks),
-		cmocka_unit_test(no_line_is_shared),
-		cmocka_unit_test(empty_blocks_can_be_allocated_and_freed),
-		cmocka_unit_test(threads_can_use_it_at_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,7 +24,7 @@ static void *value_of(unsigned i, unsigned version)
 	return (void *)(uintptr_t)(((uintptr_t)i << 20 | version) * 8 + 8);
 }
 
-static void an_empty_map_finds_nothing(void **state)
+TEST(an_empty_map_finds_nothing)
 {
 	static struct ccs_ptrmap m = CCS_PTRMAP_INIT;
 
@@ -35,7 +35,7 @@ static void an_empty_map_finds_nothing(void **state)
 	assert_null(ccs_ptrmap_get(&m, key_of(1)));
 }
 
-static void random_programs_match_an_array(void **state)
+TEST(random_programs_match_an_array)
 {
 	static unsigned version[KEYS];
 	static struct ccs_ptrmap m = CCS_PTRMAP_INIT;
@@ -74,7 +74,7 @@ static void random_programs_match_an_array(void **state)
 }
 
 /* Objects that are added and removed, while a few stay, do not make the map grow. */
-static void churn_does_not_grow_the_map(void **state)
+TEST(churn_does_not_grow_the_map)
 {
 	static struct ccs_ptrmap m = CCS_PTRMAP_INIT;
 	size_t before;
@@ -100,7 +100,7 @@ static void churn_does_not_grow_the_map(void **state)
 }
 
 /* An address that the allocator returns again must not give its former owner. */
-static void a_reused_key_gives_its_new_value(void **state)
+TEST(a_reused_key_gives_its_new_value)
 {
 	static struct ccs_ptrmap m = CCS_PTRMAP_INIT;
 
@@ -118,7 +118,7 @@ static void a_reused_key_gives_its_new_value(void **state)
  * The allocator returns an address again before its former owner was removed from the map: the
  * new owner is found from then on, and the removal has no effect.
  */
-static void a_new_owner_replaces_the_old_one(void **state)
+TEST(a_new_owner_replaces_the_old_one)
 {
 	static struct ccs_ptrmap m = CCS_PTRMAP_INIT;
 
@@ -152,7 +152,7 @@ static void *reader(void *arg)
 	return NULL;
 }
 
-static void readers_are_safe_during_writes(void **state)
+TEST(readers_are_safe_during_writes)
 {
 	pthread_t thread[3];
 	unsigned version = 0;
@@ -173,18 +173,4 @@ static void readers_are_safe_during_writes(void **state)
 	for (unsigned t = 0; t < 3; t++)
 		pthread_join(thread[t], NULL);
 	assert_int_equal(atomic_load(&wrong), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_empty_map_finds_nothing),
-		cmocka_unit_test(random_programs_match_an_array),
-		cmocka_unit_test(churn_does_not_grow_the_map),
-		cmocka_unit_test(a_reused_key_gives_its_new_value),
-		cmocka_unit_test(a_new_owner_replaces_the_old_one),
-		cmocka_unit_test(readers_are_safe_during_writes),
-	};
-
-	return cmocka_run_group_tests_name("ptrmap", tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 
 #include "fabric/qos.h"
 
-static void rules_match_port_and_dscp(void **state)
+TEST(rules_match_port_and_dscp)
 {
 	const struct ccs_qos q = { .rule = { { 4791, 48, 6 }, { 4791, 46, 5 }, { 4793, 48, 6 } },
 				   .rules = 3, .remark = 0, .other = 2 };
@@ -22,7 +22,7 @@ static void rules_match_port_and_dscp(void **state)
 	assert_int_equal(ccs_qos_edge(&q, 4793, &dscp), 2);
 }
 
-static void a_cnp_waits_for_a_frame_at_each_hop(void **state)
+TEST(a_cnp_waits_for_a_frame_at_each_hop)
 {
 	static const struct { double mtu, us; } rows[] = { { 1024, 0.53 }, { 4096, 2.01 }, { 9216, 4.46 } };
 
@@ -34,18 +34,7 @@ static void a_cnp_waits_for_a_frame_at_each_hop(void **state)
 	}
 }
 
-static void cnps_of_a_thousand_flows_take_gigabits(void **state)
+TEST(cnps_of_a_thousand_flows_take_gigabits)
 {
 	assert_true(fabs(ccs_qos_cnp_bps(1000, 74, 50) - 11.84e9) < 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rules_match_port_and_dscp),
-		cmocka_unit_test(a_cnp_waits_for_a_frame_at_each_hop),
-		cmocka_unit_test(cnps_of_a_thousand_flows_take_gigabits),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,7 +44,7 @@ static double run(struct ccs_cc *cc, double now_us, double us, struct input in)
 	return now_us;
 }
 
-static void without_advice_it_is_copa(void **state)
+TEST(without_advice_it_is_copa)
 {
 	static struct ccs_cc_spec copa_spec;
 	struct ccs_cc rcp, copa;
@@ -63,7 +63,7 @@ static void without_advice_it_is_copa(void **state)
 }
 
 /* Agents count packets with their headers. */
-static void the_bound_is_the_payload_of_the_advice(void **state)
+TEST(the_bound_is_the_payload_of_the_advice)
 {
 	static const double mtus[] = { 256, 1024, 4096 };
 
@@ -80,7 +80,7 @@ static void the_bound_is_the_payload_of_the_advice(void **state)
 		}
 }
 
-static void copa_obeys_no_advice(void **state)
+TEST(copa_obeys_no_advice)
 {
 	struct ccs_cc cc;
 
@@ -89,7 +89,7 @@ static void copa_obeys_no_advice(void **state)
 	assert_true(cc.out.rate > PORT);
 }
 
-static void the_rate_of_an_uncongested_flow_is_the_bound(void **state)
+TEST(the_rate_of_an_uncongested_flow_is_the_bound)
 {
 	static const double share[] = { 0.49, 0.1, 0.03 };
 
@@ -103,7 +103,7 @@ static void the_rate_of_an_uncongested_flow_is_the_bound(void **state)
 }
 
 /* A segment for the gate, one that chance delays, and the data of the base RTT and of four. */
-static void the_window_of_a_bound_flow_leaves_room_for_few_segments(void **state)
+TEST(the_window_of_a_bound_flow_leaves_room_for_few_segments)
 {
 	const double advised = PORT / 2;
 	struct ccs_cc cc;
@@ -115,7 +115,7 @@ static void the_window_of_a_bound_flow_leaves_room_for_few_segments(void **state
 }
 
 /* Without this, flows of equal rate would meet in the queue again and again. */
-static void a_segment_that_found_a_queue_slows_its_flow_by_a_hundredth(void **state)
+TEST(a_segment_that_found_a_queue_slows_its_flow_by_a_hundredth)
 {
 	const double advised = PORT / 10;
 	struct ccs_cc cc;
@@ -131,7 +131,7 @@ static void a_segment_that_found_a_queue_slows_its_flow_by_a_hundredth(void **st
 }
 
 /* 900 flows of a full link send a segment less often than once per RTT; 45 segments are chance. */
-static void many_flows_slow_down_by_a_fiftieth_while_a_queue_stands(void **state)
+TEST(many_flows_slow_down_by_a_fiftieth_while_a_queue_stands)
 {
 	const double advised = PORT / 900;
 	struct ccs_cc cc;
@@ -145,7 +145,7 @@ static void many_flows_slow_down_by_a_fiftieth_while_a_queue_stands(void **state
 	assert_float_equal(cc.out.rate, (0.99 - 9 / 900.0) * advised, 0.001 * advised);
 }
 
-static void a_queue_elsewhere_lowers_the_rate_below_the_bound(void **state)
+TEST(a_queue_elsewhere_lowers_the_rate_below_the_bound)
 {
 	struct ccs_cc cc;
 
@@ -167,7 +167,7 @@ static bool pauses(struct ccs_cc *cc, double *now_us, struct input in)
 }
 
 /* Pauses would look like fewer flows. */
-static void a_flow_that_sends_most_of_its_bound_does_not_pause(void **state)
+TEST(a_flow_that_sends_most_of_its_bound_does_not_pause)
 {
 	double now_us = 0;
 	struct ccs_cc cc;
@@ -178,7 +178,7 @@ static void a_flow_that_sends_most_of_its_bound_does_not_pause(void **state)
 	assert_true(pauses(&cc, &now_us, (struct input){ RTT + 10 * SER, PORT / 2, 1 }));
 }
 
-static void a_flow_goes_on_when_its_bound_ends(void **state)
+TEST(a_flow_goes_on_when_its_bound_ends)
 {
 	struct ccs_cc cc;
 	double now;
@@ -199,7 +199,7 @@ static double vary(struct ccs_cc *cc, double now, unsigned rtts, double us, stru
 	return now;
 }
 
-static void rtts_that_vary_are_jitter_where_the_port_is_not_full(void **state)
+TEST(rtts_that_vary_are_jitter_where_the_port_is_not_full)
 {
 	struct ccs_cc cc;
 	double now;
@@ -214,7 +214,7 @@ static void rtts_that_vary_are_jitter_where_the_port_is_not_full(void **state)
 }
 
 /* Flows that come and go vary a queue elsewhere, hosts vary all RTTs. */
-static void rtts_that_vary_at_times_are_no_jitter(void **state)
+TEST(rtts_that_vary_at_times_are_no_jitter)
 {
 	const struct input in = { .advised = PORT, .load = 0.5 };
 	double now = 1, most = 0;
@@ -231,7 +231,7 @@ static void rtts_that_vary_at_times_are_no_jitter(void **state)
 		fail_msg("%g us of jitter", most);
 }
 
-static void rtts_that_vary_at_a_full_port_or_an_unmeasured_one_are_no_jitter(void **state)
+TEST(rtts_that_vary_at_a_full_port_or_an_unmeasured_one_are_no_jitter)
 {
 	struct ccs_cc cc;
 
@@ -243,7 +243,7 @@ static void rtts_that_vary_at_a_full_port_or_an_unmeasured_one_are_no_jitter(voi
 	assert_float_equal(observed(&cc, "jitter_us").value, 0, 0);
 }
 
-static void a_record_with_an_earlier_time_or_no_capacity_is_no_measurement(void **state)
+TEST(a_record_with_an_earlier_time_or_no_capacity_is_no_measurement)
 {
 	struct ccs_cc_hop hop = { .ts_ns = 2000000000, .tx_bytes = 1000, .capacity = PORT };
 	const struct ccs_cc_ack a = { .now_us = 1e3, .rtt_us = RTT, .bytes = SEGMENT, .hops = &hop,
@@ -261,26 +261,4 @@ static void a_record_with_an_earlier_time_or_no_capacity_is_no_measurement(void 
 				    .capacity = 0.5 };
 	cc.ops->on_ack(&cc, &a);
 	assert_float_equal(cc.out.utilisation, 0.5, 1e-9);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(without_advice_it_is_copa),
-		cmocka_unit_test(the_bound_is_the_payload_of_the_advice),
-		cmocka_unit_test(copa_obeys_no_advice),
-		cmocka_unit_test(the_rate_of_an_uncongested_flow_is_the_bound),
-		cmocka_unit_test(the_window_of_a_bound_flow_leaves_room_for_few_segments),
-		cmocka_unit_test(a_segment_that_found_a_queue_slows_its_flow_by_a_hundredth),
-		cmocka_unit_test(many_flows_slow_down_by_a_fiftieth_while_a_queue_stands),
-		cmocka_unit_test(a_queue_elsewhere_lowers_the_rate_below_the_bound),
-		cmocka_unit_test(a_flow_that_sends_most_of_its_bound_does_not_pause),
-		cmocka_unit_test(a_flow_goes_on_when_its_bound_ends),
-		cmocka_unit_test(rtts_that_vary_are_jitter_where_the_port_is_not_full),
-		cmocka_unit_test(a_record_with_an_earlier_time_or_no_capacity_is_no_measurement),
-		cmocka_unit_test(rtts_that_vary_at_times_are_no_jitter),
-		cmocka_unit_test(rtts_that_vary_at_a_full_port_or_an_unmeasured_one_are_no_jitter),
-	};
-
-	return cmocka_run_group_tests_name("rcp", tests, NULL, NULL);
 }

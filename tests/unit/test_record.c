@@ -10,7 +10,7 @@
 #include "seed.h"
 #include "feedback/record.h"
 
-static void layout_is_the_specification(void **state)
+TEST(layout_is_the_specification)
 {
 	static const uint8_t wire[CCS_RECORD_BYTES] = {
 		0x04, 0x03, 0x02, 0x01, 0x06, 0x05, 0x01, 0x00,
@@ -51,7 +51,7 @@ static bool is_valid(struct ccs_record r)
 	return valid;
 }
 
-static void impossible_ones_are_refused(void **state)
+TEST(impossible_ones_are_refused)
 {
 	assert_true(is_valid((struct ccs_record){ .link = 1, .capacity = CCS_RECORD_CAPACITY_MOST }));
 	assert_false(is_valid((struct ccs_record){ .link = 1, .capacity = CCS_RECORD_CAPACITY_MOST + 1 }));
@@ -62,7 +62,7 @@ static void impossible_ones_are_refused(void **state)
 }
 
 /* Whatever order records come in, the path is called the same; another link, another path. */
-static void order_makes_no_other_path(void **state)
+TEST(order_makes_no_other_path)
 {
 	struct ccs_record r[CCS_RECORDS];
 	uint32_t path;
@@ -94,7 +94,7 @@ static void order_makes_no_other_path(void **state)
 }
 
 /* Several bottlenecks: the slowest one's advice holds, whichever of the links it is. */
-static void the_least_advice_of_a_path_holds(void **state)
+TEST(the_least_advice_of_a_path_holds)
 {
 	struct ccs_record r[] = { { .advised = 3 }, { .advised = 0 }, { .advised = 2 }, { .advised = 7 } };
 
@@ -102,16 +102,4 @@ static void the_least_advice_of_a_path_holds(void **state)
 	assert_int_equal(ccs_record_advised(r, 2), 3);
 	assert_int_equal(ccs_record_advised(r + 1, 1), 0);
 	assert_int_equal(ccs_record_advised(r, 0), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(layout_is_the_specification),
-		cmocka_unit_test(impossible_ones_are_refused),
-		cmocka_unit_test(order_makes_no_other_path),
-		cmocka_unit_test(the_least_advice_of_a_path_holds),
-	};
-
-	return cmocka_run_group_tests_name("record", tests, NULL, NULL);
 }

@@ -133,7 +133,9 @@ static enum ccs_feedback_status sends_for(struct fixture *x, struct ccs_slot *s,
 	return v;
 }
 
-static void telemetry_has_to_come_while_it_sends(void **state)
+#define with_book(name_) TEST_WITH(name_, open_book, close_book)
+
+with_book(telemetry_has_to_come_while_it_sends)
 {
 	struct fixture *x = *state;
 	struct ccs_slot *s = take_with_telemetry(x);
@@ -166,7 +168,7 @@ static enum ccs_feedback_status inbound_status(struct fixture *x, struct ccs_slo
 }
 
 /* Marks on data from a peer are seen here, whatever the peer's agent supports. */
-static void of_reads_this_hosts_agent_is_asked(void **state)
+with_book(of_reads_this_hosts_agent_is_asked)
 {
 	struct fixture *x = *state;
 	struct ccs_slot *s = take(x, 5);
@@ -207,7 +209,7 @@ static enum ccs_feedback_status reads_for(struct fixture *x, struct ccs_slot *s,
 	return v;
 }
 
-static void telemetry_of_reads_has_to_come_while_it_reads(void **state)
+with_book(telemetry_of_reads_has_to_come_while_it_reads)
 {
 	struct fixture *x = *state;
 	struct ccs_slot *s = take_with_telemetry(x);
@@ -229,7 +231,7 @@ static void telemetry_of_reads_has_to_come_while_it_reads(void **state)
 	assert_int_equal(sends_for(x, s, 1, true), CCS_FEEDBACK_OK);
 }
 
-static void one_flow_from_end_to_end(void **state)
+with_book(one_flow_from_end_to_end)
 {
 	struct fixture *x = *state;
 	struct ccs_slot *s = take(x, 5);
@@ -250,7 +252,7 @@ static void one_flow_from_end_to_end(void **state)
 	assert_int_equal(x->book.flows, 0);
 }
 
-static void each_verdict_has_its_cause(void **state)
+with_book(each_verdict_has_its_cause)
 {
 	struct fixture *x = *state;
 	struct ccs_slot *s = take(x, 5);
@@ -291,7 +293,7 @@ static void each_verdict_has_its_cause(void **state)
 }
 
 /* An update is late after half a second, but not twice in a row. */
-static void an_update_is_late_once(void **state)
+with_book(an_update_is_late_once)
 {
 	struct fixture *x = *state;
 	const uint64_t due = x->now;
@@ -305,7 +307,7 @@ static void an_update_is_late_once(void **state)
 	assert_true(ccs_reg_update_late(&x->book, due, due + 3 * S));
 }
 
-static void a_peer_that_does_not_answer_is_missing(void **state)
+with_book(a_peer_that_does_not_answer_is_missing)
 {
 	struct fixture *x = *state;
 	struct ccs_slot *s = take(x, 5);
@@ -324,7 +326,7 @@ static void a_peer_that_does_not_answer_is_missing(void **state)
 	assert_int_equal(status(x, s), CCS_FEEDBACK_NO_PEER);
 }
 
-static void what_is_refused_is_tried_again(void **state)
+with_book(what_is_refused_is_tried_again)
 {
 	struct fixture *x = *state;
 	struct ccs_slot *s = take(x, 5);
@@ -344,7 +346,7 @@ static void what_is_refused_is_tried_again(void **state)
 	expect_sent(x, 0, 0);                    /* it does not have it */
 }
 
-static void malformed_replies_are_refused(void **state)
+with_book(malformed_replies_are_refused)
 {
 	struct fixture *x = *state;
 	struct ccs_slot *s = take(x, 5);
@@ -359,7 +361,7 @@ static void malformed_replies_are_refused(void **state)
 }
 
 /* While its request is sent, or before. */
-static void a_flow_may_leave_at_any_time(void **state)
+with_book(a_flow_may_leave_at_any_time)
 {
 	struct fixture *x = *state;
 	struct ccs_slot *s = take(x, 5);
@@ -379,7 +381,7 @@ static void a_flow_may_leave_at_any_time(void **state)
 }
 
 /* An agent that is late gives no signals to the slot's next owner. */
-static void slots_rest_before_they_are_used_again(void **state)
+with_book(slots_rest_before_they_are_used_again)
 {
 	struct fixture *x = *state;
 	struct ccs_slot *a = take(x, 1), *b;
@@ -457,7 +459,7 @@ static void flow_comes_or_leaves(struct world *w)
 	*s = *s ? NULL : take(w->x, (uint32_t)seed_below(1 << 24));
 }
 
-static void any_order(void **state)
+with_book(any_order)
 {
 	struct world *w = calloc(1, sizeof(*w));
 	uint32_t has = 0;
@@ -494,26 +496,4 @@ static void any_order(void **state)
 	assert_int_equal(has, 0);
 	assert_int_equal(w->x->book.replies_due, 0);
 	free(w);
-}
-
-#define with_book(test_) cmocka_unit_test_setup_teardown(test_, open_book, close_book)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		with_book(one_flow_from_end_to_end),
-		with_book(telemetry_has_to_come_while_it_sends),
-		with_book(of_reads_this_hosts_agent_is_asked),
-		with_book(telemetry_of_reads_has_to_come_while_it_reads),
-		with_book(each_verdict_has_its_cause),
-		with_book(an_update_is_late_once),
-		with_book(a_peer_that_does_not_answer_is_missing),
-		with_book(what_is_refused_is_tried_again),
-		with_book(malformed_replies_are_refused),
-		with_book(a_flow_may_leave_at_any_time),
-		with_book(slots_rest_before_they_are_used_again),
-		with_book(any_order),
-	};
-
-	return cmocka_run_group_tests_name("book", tests, NULL, NULL);
 }

@@ -28,7 +28,7 @@ static int apply(struct ccs_options *o, const char *text)
 	return ccs_request_apply(&r, o, err, sizeof(err));
 }
 
-static void first_line_selects_queue_pairs(void **state)
+TEST(first_line_selects_queue_pairs)
 {
 	struct ccs_request r;
 
@@ -61,7 +61,7 @@ static const struct { const char *text, *part; } unreadable[] = {
 	{ "all\n=1m\n", "is not NAME=VALUE" },
 };
 
-static void malformed_requests_are_reported(void **state)
+TEST(malformed_requests_are_reported)
 {
 	char full[CCS_REQUEST_LEN], many[CCS_REQUEST_LEN] = "all\n";
 	struct ccs_request r;
@@ -89,7 +89,7 @@ static const struct { const char *before, *asked, *after; } params[] = {
 	{ "timely", "cc=timely:beta=0.3\nalpha=0.4", "timely:beta=0.3,alpha=0.4" },
 };
 
-static void parameters_are_set_in_the_current_algorithm(void **state)
+TEST(parameters_are_set_in_the_current_algorithm)
 {
 	char text[256];
 
@@ -121,7 +121,7 @@ static const struct { const char *asked, *part; } refused[] = {
 	{ "max_rate=1g\nmax_inflight=1", "max_inflight: '1' is out of range" },
 };
 
-static void invalid_settings_are_reported(void **state)
+TEST(invalid_settings_are_reported)
 {
 	char text[256];
 
@@ -136,7 +136,7 @@ static void invalid_settings_are_reported(void **state)
 	}
 }
 
-static void request_knows_which_options_it_sets(void **state)
+TEST(request_knows_which_options_it_sets)
 {
 	struct ccs_request r;
 
@@ -147,7 +147,7 @@ static void request_knows_which_options_it_sets(void **state)
 }
 
 /* A request is untrusted: it is refused, or it yields valid options. */
-static void random_requests_are_refused_or_valid(void **state)
+TEST(random_requests_are_refused_or_valid)
 {
 	static const char letters[] = "all\nqp 17\nnew peer 10.0.0.0/8::\nmode=off\ncc=timely:beta=,"
 				      "max_rate=1g\nsegment=4k\n\n\n==";
@@ -187,18 +187,4 @@ static void random_requests_are_refused_or_valid(void **state)
 		}
 	}
 	assert_true(good > 100);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(first_line_selects_queue_pairs),
-		cmocka_unit_test(malformed_requests_are_reported),
-		cmocka_unit_test(parameters_are_set_in_the_current_algorithm),
-		cmocka_unit_test(invalid_settings_are_reported),
-		cmocka_unit_test(request_knows_which_options_it_sets),
-		cmocka_unit_test(random_requests_are_refused_or_valid),
-	};
-
-	return cmocka_run_group_tests_name("request", tests, NULL, NULL);
 }

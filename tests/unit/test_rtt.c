@@ -25,7 +25,7 @@ void *__wrap_ccs_pool_calloc(size_t n, size_t size)
 }
 
 /* RTT = completion - posting - serialisation at line rate (8 Gbit/s: 1 ns a byte). */
-static void rtt_leaves_out_serialisation(void **state)
+TEST(rtt_leaves_out_serialisation)
 {
 	const struct ccs_flow_config conf = flow_config(4096);
 	struct ccs_flow f;
@@ -46,7 +46,7 @@ static void rtt_leaves_out_serialisation(void **state)
 }
 
 /* Two at once: the RTT of the second does not include the first one's serialisation. */
-static void rtt_leaves_out_predecessors(void **state)
+TEST(rtt_leaves_out_predecessors)
 {
 	const struct ccs_flow_config conf = flow_config(4096);
 	struct ccs_flow f;
@@ -68,7 +68,7 @@ static void rtt_leaves_out_predecessors(void **state)
 }
 
 /* It departs at line rate, whatever the flow's rate is: the RTT is what the path adds. */
-static void an_unsplit_message_departs_at_line_rate(void **state)
+TEST(an_unsplit_message_departs_at_line_rate)
 {
 	const struct ccs_flow_config conf = flow_config(4096);
 	struct ccs_flow f;
@@ -95,7 +95,7 @@ static void open_on_unknown_path(struct ccs_flow *f)
 }
 
 /* The first segment of a flow is small, and no segment follows it before its completion. */
-static void the_first_segment_measures_the_path(void **state)
+TEST(the_first_segment_measures_the_path)
 {
 	const struct ccs_seg *seg;
 	struct ccs_flow f;
@@ -122,7 +122,7 @@ static void the_first_segment_measures_the_path(void **state)
 }
 
 /* The algorithm asked while no WR waited, as after a drain in a pause of the application. */
-static void the_first_segment_after_a_pause_is_not_small(void **state)
+TEST(the_first_segment_after_a_pause_is_not_small)
 {
 	const struct ccs_seg *seg;
 	struct ccs_flow f;
@@ -143,7 +143,7 @@ static void the_first_segment_after_a_pause_is_not_small(void **state)
 }
 
 /* A completion before the modelled departure does not give a negative RTT. */
-static void rtt_is_positive(void **state)
+TEST(rtt_is_positive)
 {
 	const struct ccs_flow_config conf = flow_config(4096);
 	struct ccs_flow f;
@@ -159,7 +159,7 @@ static void rtt_is_positive(void **state)
 }
 
 /* Of the completions that one poll returns, the last counts, for the bytes of all. */
-static void completions_of_one_poll_are_one_sample(void **state)
+TEST(completions_of_one_poll_are_one_sample)
 {
 	const struct ccs_flow_config conf = flow_config(4096);
 	struct ccs_done done = { .ok = true, .earliest_ns = 1041000, .latest_ns = 1041000 };
@@ -181,7 +181,7 @@ static void completions_of_one_poll_are_one_sample(void **state)
 }
 
 /* An application that has not polled for long does not slow the flow. */
-static void rtt_of_a_rarely_polling_application_is_the_early_end(void **state)
+TEST(rtt_of_a_rarely_polling_application_is_the_early_end)
 {
 	const struct ccs_flow_config conf = flow_config(4096);
 	struct ccs_done done = { .ok = true };
@@ -200,7 +200,7 @@ static void rtt_of_a_rarely_polling_application_is_the_early_end(void **state)
 }
 
 /* On a long path that is not known yet, too: an early end would be taken for the empty path's RTT. */
-static void the_first_rtts_of_a_long_path_are_the_late_end(void **state)
+TEST(the_first_rtts_of_a_long_path_are_the_late_end)
 {
 	struct ccs_flow_config conf = flow_config(4096);
 	struct ccs_done done = { .ok = true };
@@ -232,7 +232,7 @@ static double rtt_of_send(struct ccs_flow *f, uint64_t *now, unsigned longer_us)
 }
 
 /* An RNR wait of WRs that consume a receive is filtered out, */
-static void rtt_of_sends_ignores_rnr_waits(void **state)
+TEST(rtt_of_sends_ignores_rnr_waits)
 {
 	const struct ccs_flow_config conf = flow_config(4096);
 	uint64_t now = 1000000;
@@ -246,7 +246,7 @@ static void rtt_of_sends_ignores_rnr_waits(void **state)
 }
 
 /* but not a short queue. */
-static void rtts_of_sends_through_a_short_queue_are_not_filtered(void **state)
+TEST(rtts_of_sends_through_a_short_queue_are_not_filtered)
 {
 	const struct ccs_flow_config conf = flow_config(4096);
 	uint64_t now = 1000000;
@@ -260,7 +260,7 @@ static void rtts_of_sends_through_a_short_queue_are_not_filtered(void **state)
 }
 
 /* Small messages are gathered until they make a segment, or for an RTT. */
-static void updates_come_per_segment_of_data(void **state)
+TEST(updates_come_per_segment_of_data)
 {
 	const struct ccs_flow_config conf = flow_config(4096);
 	uint64_t n, now = 1000000;
@@ -304,7 +304,7 @@ static void poll_between(struct ccs_flow *f, uint64_t *now, uint64_t earliest_ns
 }
 
 /* Sleeps end late: a poll by the shim must not count as the early end, on an idle or a full path. */
-static void the_rtt_of_a_late_poll_ends_at_the_poll(void **state)
+TEST(the_rtt_of_a_late_poll_ends_at_the_poll)
 {
 	const struct ccs_flow_config conf = flow_config(4096);
 	uint64_t now = 1000000, poll_ns;
@@ -323,7 +323,7 @@ static void the_rtt_of_a_late_poll_ends_at_the_poll(void **state)
 }
 
 /* An application's pause is no queue: the next poll is not later for it. */
-static void a_pause_leaves_the_polls_as_they_were(void **state)
+TEST(a_pause_leaves_the_polls_as_they_were)
 {
 	const struct ccs_flow_config conf = flow_config(4096);
 	uint64_t now = 1000000;
@@ -340,7 +340,7 @@ static void a_pause_leaves_the_polls_as_they_were(void **state)
 }
 
 /* Before the first sample, the age of the oldest segment shows a queue. */
-static void polls_become_rarer_as_the_oldest_segment_ages(void **state)
+TEST(polls_become_rarer_as_the_oldest_segment_ages)
 {
 	const struct ccs_flow_config conf = flow_config(4096);
 	uint64_t now = 1000000, n;
@@ -359,7 +359,7 @@ static void polls_become_rarer_as_the_oldest_segment_ages(void **state)
  * With a poll every 60 us, an RTT of 150 us is known to within half of itself, though not to within
  * half of what is assumed of an unknown path. An application's pause teaches nothing.
  */
-static void base_rtt_is_learned_despite_rare_polling(void **state)
+TEST(base_rtt_is_learned_despite_rare_polling)
 {
 	struct ccs_flow_config conf = flow_config(0);
 	uint64_t now = 1000000;
@@ -380,7 +380,7 @@ static void base_rtt_is_learned_despite_rare_polling(void **state)
 }
 
 /* No memory for the rings: no flow. None for the statistics of RTTs: only counted. */
-static void without_memory_init_fails_and_rtts_go_unrecorded(void **state)
+TEST(without_memory_init_fails_and_rtts_go_unrecorded)
 {
 	const struct ccs_flow_config conf = flow_config(4096);
 	const struct ccs_cc_spec spec = ccs_cc_default_spec(&spy);
@@ -419,7 +419,7 @@ static uint32_t segment_after_losses(struct ccs_flow *f, unsigned losses, double
 	return f->segments.len;
 }
 
-static void a_slow_flow_with_losses_has_shorter_segments(void **state)
+TEST(a_slow_flow_with_losses_has_shorter_segments)
 {
 	struct ccs_flow f;
 	uint64_t now = 11000 * 1000000ull;
@@ -459,7 +459,7 @@ static void post_and_complete(struct ccs_flow *f)
 	assert_non_null(ccs_flow_complete_whole(f, (uint32_t)f->seg_tail));
 }
 
-static void a_shallow_queue_gets_a_budget_until_a_wr_must_be_timed(void **state)
+TEST(a_shallow_queue_gets_a_budget_until_a_wr_must_be_timed)
 {
 	struct ccs_flow_config conf = flow_config(65536);
 	struct ccs_flow f;
@@ -476,7 +476,7 @@ static void a_shallow_queue_gets_a_budget_until_a_wr_must_be_timed(void **state)
 }
 
 /* Of 16 KB at least, and without a change for a rate that varies a little. */
-static void a_slow_flow_of_a_fast_link_splits_into_shorter_segments(void **state)
+TEST(a_slow_flow_of_a_fast_link_splits_into_shorter_segments)
 {
 	struct ccs_flow f;
 	struct ccs_cc_ops advised = spy;
@@ -500,7 +500,7 @@ static void a_slow_flow_of_a_fast_link_splits_into_shorter_segments(void **state
 }
 
 /* At a port of 10 Gb/s: its capacity is the advice of a free port, where RTTs give the shares. */
-static void a_flow_with_a_share_of_a_full_port_splits_into_shorter_segments(void **state)
+TEST(a_flow_with_a_share_of_a_full_port_splits_into_shorter_segments)
 {
 	struct ccs_flow f;
 	struct ccs_cc_ops rcp = spy;
@@ -531,7 +531,7 @@ static void raise_rate(struct ccs_cc *cc, double now_us)
 }
 
 /* A timer that makes segments longer is due when the WR leaves. */
-static void no_segment_is_longer_than_the_rest_of_its_wr(void **state)
+TEST(no_segment_is_longer_than_the_rest_of_its_wr)
 {
 	struct ccs_flow f;
 	struct ccs_cc_ops advised = spy;
@@ -557,7 +557,7 @@ static void no_segment_is_longer_than_the_rest_of_its_wr(void **state)
 }
 
 /* Their shares are in segments. */
-static void a_single_loss_shortens_no_segments_of_a_window_by_rtts(void **state)
+TEST(a_single_loss_shortens_no_segments_of_a_window_by_rtts)
 {
 	struct ccs_flow f;
 	struct ccs_flow_config conf = flow_config(0);
@@ -577,7 +577,7 @@ static void a_single_loss_shortens_no_segments_of_a_window_by_rtts(void **state)
 }
 
 /* 4.096 us * 2^14 is 67 ms, which Soft-RoCE may shorten to 50 on a kernel with ticks of 10. */
-static void a_pause_that_is_shorter_than_the_timeout_is_no_loss(void **state)
+TEST(a_pause_that_is_shorter_than_the_timeout_is_no_loss)
 {
 	const struct ccs_flow_config conf = flow_config(4096);
 	struct ccs_flow f;
@@ -598,42 +598,9 @@ static void a_pause_that_is_shorter_than_the_timeout_is_no_loss(void **state)
 	ccs_flow_destroy(&f);
 }
 
-static void a_timeout_of_few_ticks_may_be_half_as_long(void **state)
+TEST(a_timeout_of_few_ticks_may_be_half_as_long)
 {
 	assert_true(fabs(ccs_flow_loss_us(8, 10000) - 524.288) < 1e-3);
 	assert_true(ccs_flow_loss_us(31, 10000) > 8e9);
 	assert_true(ccs_flow_loss_us(0, 10000) == 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_slow_flow_with_losses_has_shorter_segments),
-		cmocka_unit_test(a_shallow_queue_gets_a_budget_until_a_wr_must_be_timed),
-		cmocka_unit_test(a_slow_flow_of_a_fast_link_splits_into_shorter_segments),
-		cmocka_unit_test(a_flow_with_a_share_of_a_full_port_splits_into_shorter_segments),
-		cmocka_unit_test(no_segment_is_longer_than_the_rest_of_its_wr),
-		cmocka_unit_test(a_single_loss_shortens_no_segments_of_a_window_by_rtts),
-		cmocka_unit_test(a_pause_that_is_shorter_than_the_timeout_is_no_loss),
-		cmocka_unit_test(a_timeout_of_few_ticks_may_be_half_as_long),
-		cmocka_unit_test(rtt_leaves_out_serialisation),
-		cmocka_unit_test(rtt_leaves_out_predecessors),
-		cmocka_unit_test(an_unsplit_message_departs_at_line_rate),
-		cmocka_unit_test(the_first_segment_measures_the_path),
-		cmocka_unit_test(the_first_segment_after_a_pause_is_not_small),
-		cmocka_unit_test(rtt_is_positive),
-		cmocka_unit_test(completions_of_one_poll_are_one_sample),
-		cmocka_unit_test(rtt_of_a_rarely_polling_application_is_the_early_end),
-		cmocka_unit_test(the_first_rtts_of_a_long_path_are_the_late_end),
-		cmocka_unit_test(rtt_of_sends_ignores_rnr_waits),
-		cmocka_unit_test(rtts_of_sends_through_a_short_queue_are_not_filtered),
-		cmocka_unit_test(updates_come_per_segment_of_data),
-		cmocka_unit_test(the_rtt_of_a_late_poll_ends_at_the_poll),
-		cmocka_unit_test(a_pause_leaves_the_polls_as_they_were),
-		cmocka_unit_test(polls_become_rarer_as_the_oldest_segment_ages),
-		cmocka_unit_test(base_rtt_is_learned_despite_rare_polling),
-		cmocka_unit_test(without_memory_init_fails_and_rtts_go_unrecorded),
-	};
-
-	return cmocka_run_group_tests_name("rtt", tests, NULL, NULL);
 }

@@ -28,7 +28,7 @@ static void check_outliers(const struct outlier_row *rows, size_t n)
 	}
 }
 
-static void late_rtts_of_segments_in_flight_at_a_pause_are_outliers(void **state)
+TEST(late_rtts_of_segments_in_flight_at_a_pause_are_outliers)
 {
 	static const struct outlier_row rows[] = {
 		{ 0, 4, 20, false },
@@ -43,7 +43,7 @@ static void late_rtts_of_segments_in_flight_at_a_pause_are_outliers(void **state
 	check_outliers(rows, sizeof(rows) / sizeof(*rows));
 }
 
-static void late_rtts_of_segments_sent_after_the_first_late_one_count(void **state)
+TEST(late_rtts_of_segments_sent_after_the_first_late_one_count)
 {
 	static const struct outlier_row rows[] = {
 		{ 0, 2, 20, false },
@@ -56,7 +56,7 @@ static void late_rtts_of_segments_sent_after_the_first_late_one_count(void **sta
 	check_outliers(rows, sizeof(rows) / sizeof(*rows));
 }
 
-static void rtts_that_grow_within_the_tolerance_count_at_once(void **state)
+TEST(rtts_that_grow_within_the_tolerance_count_at_once)
 {
 	static const struct outlier_row rows[] = {
 		{ 0, 8, 25, false },
@@ -69,7 +69,7 @@ static void rtts_that_grow_within_the_tolerance_count_at_once(void **state)
 	check_outliers(rows, sizeof(rows) / sizeof(*rows));
 }
 
-static void segment_numbers_may_wrap(void **state)
+TEST(segment_numbers_may_wrap)
 {
 	static const struct outlier_row rows[] = {
 		{ UINT32_MAX - 2, 0, 20, false },
@@ -83,7 +83,7 @@ static void segment_numbers_may_wrap(void **state)
 }
 
 /* RTTs up to 30 us are not filtered. */
-static void rnr_filter_gives_the_least_of_four_for_long_rtts(void **state)
+TEST(rnr_filter_gives_the_least_of_four_for_long_rtts)
 {
 	static const struct { double rtt_us, result_us; } rows[] = {
 		{ 90, 90 },            /* nothing to compare it with */
@@ -132,7 +132,7 @@ static uint64_t open_unlimited(struct ccs_flow *f)
  * A host pauses for 5 ms: all that was in flight is late, at once, and nothing else is. If it were
  * a queue, segments sent after that would be late too.
  */
-static void a_host_pause_is_not_a_queue(void **state)
+TEST(a_host_pause_is_not_a_queue)
 {
 	uint64_t now = 1000000;
 	struct ccs_flow f;
@@ -156,7 +156,7 @@ static void a_host_pause_is_not_a_queue(void **state)
 }
 
 /* If RTTs grow gradually, they count from the first late one on. */
-static void a_growing_queue_is_not_a_host_pause(void **state)
+TEST(a_growing_queue_is_not_a_host_pause)
 {
 	uint64_t now = 1000000;
 	struct ccs_flow f;
@@ -170,7 +170,7 @@ static void a_growing_queue_is_not_a_host_pause(void **state)
 }
 
 /* Such an algorithm gets every sample, for each may carry its feedback. */
-static void outlier_filter_is_off_for_algorithms_with_other_feedback(void **state)
+TEST(outlier_filter_is_off_for_algorithms_with_other_feedback)
 {
 	struct ccs_cc_ops other = spy;
 	const struct ccs_cc_spec spec = ccs_cc_default_spec(&other);
@@ -188,20 +188,4 @@ static void outlier_filter_is_off_for_algorithms_with_other_feedback(void **stat
 	four_come_back(&f, last, 9000000);
 	assert_int_equal(ack_count, 4);
 	ccs_flow_destroy(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(late_rtts_of_segments_in_flight_at_a_pause_are_outliers),
-		cmocka_unit_test(late_rtts_of_segments_sent_after_the_first_late_one_count),
-		cmocka_unit_test(rtts_that_grow_within_the_tolerance_count_at_once),
-		cmocka_unit_test(segment_numbers_may_wrap),
-		cmocka_unit_test(rnr_filter_gives_the_least_of_four_for_long_rtts),
-		cmocka_unit_test(a_host_pause_is_not_a_queue),
-		cmocka_unit_test(a_growing_queue_is_not_a_host_pause),
-		cmocka_unit_test(outlier_filter_is_off_for_algorithms_with_other_feedback),
-	};
-
-	return cmocka_run_group_tests_name("rtt outlier", tests, NULL, NULL);
 }

@@ -56,7 +56,7 @@ static const struct { const char *head, *peer; bool matches; } heads[] = {
 	{ "[app ib_* share 100%]", "::", true },
 };
 
-static void header_matches_the_subjects_it_names(void **state)
+TEST(header_matches_the_subjects_it_names)
 {
 	struct ccs_match m;
 	char err[256];
@@ -74,7 +74,7 @@ static void header_matches_the_subjects_it_names(void **state)
 }
 
 /* The peer address of a process, or of a queue pair without a GRH, is unknown. */
-static void unknown_keys_do_not_match(void **state)
+TEST(unknown_keys_do_not_match)
 {
 	struct ccs_match_subject subject = make_subject("::");
 	struct ccs_match m;
@@ -86,7 +86,7 @@ static void unknown_keys_do_not_match(void **state)
 	assert_false(ccs_match_matches(&m, &subject));
 }
 
-static void wrong_shares_are_refused(void **state)
+TEST(wrong_shares_are_refused)
 {
 	static const char *const wrong[] = {
 		"10", "0%", "-1%", "100.1%", "1e3%", "%", "ten%", "10%%", "nan%", "inf%"
@@ -102,7 +102,7 @@ static void wrong_shares_are_refused(void **state)
 	}
 }
 
-static void share_has_its_percentage_of_the_processes(void **state)
+TEST(share_has_its_percentage_of_the_processes)
 {
 	static const double shares[] = { 1, 10, 50, 100 };
 	struct ccs_job job = { .host = "node17" };
@@ -121,7 +121,7 @@ static void share_has_its_percentage_of_the_processes(void **state)
 	assert_true(ccs_share_place(&job, 40000) != place);
 }
 
-static void processes_of_a_job_have_one_place(void **state)
+TEST(processes_of_a_job_have_one_place)
 {
 	struct ccs_job job = { .host = "node17", .id = "4711", .rank = "0" };
 	const double place = ccs_share_place(&job, 1);
@@ -133,7 +133,7 @@ static void processes_of_a_job_have_one_place(void **state)
 	assert_true(ccs_share_place(&job, 2) != place);
 }
 
-static void random_headers_are_refused_or_matched(void **state)
+TEST(random_headers_are_refused_or_matched)
 {
 	static const char letters[] = "[] \"#apperdvicotls0123456789/.:*";
 	const struct ccs_match_subject subject = make_subject("10.0.0.1");
@@ -269,7 +269,7 @@ static void compare_with_model(const struct ccs_rules *r, const struct line *lin
 		assert_string_equal(found->value, wanted);
 }
 
-static void first_match_of_the_last_source_is_used(void **state)
+TEST(first_match_of_the_last_source_is_used)
 {
 	seed_start("first match wins");
 	for (unsigned i = 0; i < 3000; i++) {
@@ -288,7 +288,7 @@ static void first_match_of_the_last_source_is_used(void **state)
 }
 
 /* The latest request comes first, and requests take precedence over the environment. */
-static void requests_take_precedence_latest_first(void **state)
+TEST(requests_take_precedence_latest_first)
 {
 	const struct ccs_match_subject subject = make_subject("10.0.0.1");
 	struct ccs_setting s = { .opt = ccs_opt_find("max_inflight"), .where = "", .value = "1k" };
@@ -307,7 +307,7 @@ static void requests_take_precedence_latest_first(void **state)
 }
 
 /* A section can set a value for one queue pair that conflicts with another line. */
-static void conflicts_are_resolved_per_queue_pair(void **state)
+TEST(conflicts_are_resolved_per_queue_pair)
 {
 	struct ccs_setting s = { .opt = ccs_opt_find("segment"), .where = "", .value = "64k",
 				 .source = CCS_FROM_USER_FILE };
@@ -332,21 +332,4 @@ static void conflicts_are_resolved_per_queue_pair(void **state)
 	assert_true(o.segment == 65536 && o.max_inflight == 0);
 	assert_null(from[s.opt - ccs_opt_table]);
 	ccs_rules_free(&r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(header_matches_the_subjects_it_names),
-		cmocka_unit_test(unknown_keys_do_not_match),
-		cmocka_unit_test(wrong_shares_are_refused),
-		cmocka_unit_test(share_has_its_percentage_of_the_processes),
-		cmocka_unit_test(processes_of_a_job_have_one_place),
-		cmocka_unit_test(random_headers_are_refused_or_matched),
-		cmocka_unit_test(first_match_of_the_last_source_is_used),
-		cmocka_unit_test(requests_take_precedence_latest_first),
-		cmocka_unit_test(conflicts_are_resolved_per_queue_pair),
-	};
-
-	return cmocka_run_group_tests_name("rules", tests, NULL, NULL);
 }

@@ -684,7 +684,7 @@ static void open_random_flow(void)
 	m.flow.reads.max = seed_below(2) ? UINT16_MAX : 1 + (uint16_t)seed_below(4);
 }
 
-static void random_programs_match_the_model(void **state)
+TEST(random_programs_match_the_model)
 {
 	uint64_t delivered = 0, failures = 0, accepted = 0, switches = 0, fast = 0, whole = 0;
 
@@ -706,13 +706,4 @@ static void random_programs_match_the_model(void **state)
 	}
 	assert_true(delivered > 1000 && failures > 10 && accepted > 10000 && switches > 100);
 	assert_true(fast > 100 && whole > 50);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_programs_match_the_model),
-	};
-
-	return cmocka_run_group_tests_name("send queue", tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 
 #include "test.h"
 
-static void hosts_are_localhost_or_addresses(void **state)
+TEST(hosts_are_localhost_or_addresses)
 {
 	static const char *const accepted[] = { "localhost", "LOCALHOST:1", "127.0.0.1", "127.0.0.1:8470",
 						"10.7.0.1:80", "[::1]", "[::1]:8470", "[fe80::1]" };
@@ -23,7 +23,7 @@ static void hosts_are_localhost_or_addresses(void **state)
 	assert_false(serve_accepts_host(NULL));
 }
 
-static void very_long_host_is_refused(void **state)
+TEST(very_long_host_is_refused)
 {
 	char host[300];
 
@@ -32,7 +32,7 @@ static void very_long_host_is_refused(void **state)
 	assert_false(serve_accepts_host(host));
 }
 
-static void origin_is_absent_or_that_of_the_page(void **state)
+TEST(origin_is_absent_or_that_of_the_page)
 {
 	assert_true(serve_accepts_origin(NULL, "localhost:1"));
 	assert_true(serve_accepts_origin("http://localhost:1", "localhost:1"));
@@ -46,7 +46,7 @@ static void origin_is_absent_or_that_of_the_page(void **state)
 	assert_false(serve_accepts_origin("http://", NULL));
 }
 
-static void token_must_be_equal(void **state)
+TEST(token_must_be_equal)
 {
 	assert_true(serve_accepts_token("Bearer abc", "abc"));
 	assert_true(serve_accepts_token("bearer abc", "abc"));
@@ -60,7 +60,7 @@ static void token_must_be_equal(void **state)
 	assert_false(serve_accepts_token(NULL, "abc"));
 }
 
-static void tokens_are_hexadecimal_and_differ(void **state)
+TEST(tokens_are_hexadecimal_and_differ)
 {
 	char a[SERVE_TOKEN_LEN], b[SERVE_TOKEN_LEN];
 
@@ -71,7 +71,7 @@ static void tokens_are_hexadecimal_and_differ(void **state)
 	assert_string_not_equal(a, b);
 }
 
-static void addresses_are_of_this_host_only_or_not(void **state)
+TEST(addresses_are_of_this_host_only_or_not)
 {
 	assert_int_equal(serve_is_loopback("127.0.0.1"), 1);
 	assert_int_equal(serve_is_loopback("127.9.9.9"), 1);
@@ -81,18 +81,4 @@ static void addresses_are_of_this_host_only_or_not(void **state)
 	assert_int_equal(serve_is_loopback("10.0.0.1"), 0);
 	assert_int_equal(serve_is_loopback("localhost"), -1);
 	assert_int_equal(serve_is_loopback(""), -1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(hosts_are_localhost_or_addresses),
-		cmocka_unit_test(very_long_host_is_refused),
-		cmocka_unit_test(origin_is_absent_or_that_of_the_page),
-		cmocka_unit_test(token_must_be_equal),
-		cmocka_unit_test(tokens_are_hexadecimal_and_differ),
-		cmocka_unit_test(addresses_are_of_this_host_only_or_not),
-	};
-
-	return cmocka_run_group_tests_name("serve", tests, NULL, NULL);
 }

@@ -63,7 +63,7 @@ static void stop_first(const struct set_request *request, const struct stat_proc
 	set_report(out, 0, EXIT_OK, "done");
 }
 
-static void a_request_that_its_user_stops_does_not_delay_the_others(void **state)
+TEST(a_request_that_its_user_stops_does_not_delay_the_others)
 {
 	assert_int_equal(send_all(USERS, stop_first), EXIT_FAILED);
 	assert_non_null(strstr(said, "4711 1 not reached: the request took too long and was ended"));
@@ -83,7 +83,7 @@ static void report_forged(const struct set_request *request, const struct stat_p
 	set_report(out, n, EXIT_OK, "another's");
 }
 
-static void answers_do_not_control_the_terminal(void **state)
+TEST(answers_do_not_control_the_terminal)
 {
 	assert_int_equal(send_all(1, report_forged), EXIT_TIMEOUT);
 	assert_string_equal(said, "4711 3 one?[2J\ntwo?three\n");
@@ -94,7 +94,7 @@ static void refuse(const struct set_request *request, const struct stat_process 
 	fail_msg("sent to %d", (int)p[0]->h.pid);
 }
 
-static void nothing_is_sent_to_either_of_two_files(void **state)
+TEST(nothing_is_sent_to_either_of_two_files)
 {
 	const struct set_request request = { .timeout_us = 1 };
 	struct stat_snapshot s = processes(1);
@@ -178,26 +178,13 @@ static void accept_and_never_answer(double timeout_us)
 	close(fd);
 }
 
-static void a_process_that_accepts_and_never_answers_does_not_delay_the_end(void **state)
+TEST(a_process_that_accepts_and_never_answers_does_not_delay_the_end)
 {
 	accept_and_never_answer(2e6);
 }
 
 /* Otherwise most of them would seem not to answer. */
-static void processes_that_accept_have_2_s_to_answer(void **state)
+TEST(processes_that_accept_have_2_s_to_answer)
 {
 	accept_and_never_answer(0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_request_that_its_user_stops_does_not_delay_the_others),
-		cmocka_unit_test(answers_do_not_control_the_terminal),
-		cmocka_unit_test(nothing_is_sent_to_either_of_two_files),
-		cmocka_unit_test(a_process_that_accepts_and_never_answers_does_not_delay_the_end),
-		cmocka_unit_test(processes_that_accept_have_2_s_to_answer),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

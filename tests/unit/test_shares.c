@@ -12,7 +12,7 @@
 #define TAU_US 200
 #define SHARE(id, w, n) { .tenant = (id), .weight = (w), .flows = (n) }
 
-static void statements_about_a_tenant_are_merged(void **state)
+TEST(statements_about_a_tenant_are_merged)
 {
 	struct ccs_tenant_share s[] = { SHARE(9, 4, 3), SHARE(2, 1, 5), SHARE(9, 3, 1), SHARE(1, 8, 2), SHARE(9, 5, 6) };
 	const unsigned n = ccs_shares_merge(s, 5);
@@ -27,7 +27,7 @@ static void statements_about_a_tenant_are_merged(void **state)
 	assert_int_equal(ccs_shares_merge(s, 1), 1);
 }
 
-static void the_smallest_factor_is_1(void **state)
+TEST(the_smallest_factor_is_1)
 {
 	struct ccs_tenant_share s[] = { SHARE(1, 1, 1), SHARE(2, 2, 16), SHARE(3, 4, 64) };
 	const double unit = ccs_shares_unit(s, 3);
@@ -39,7 +39,7 @@ static void the_smallest_factor_is_1(void **state)
 	assert_float_equal(ccs_shares_factor(s, 3, unit, 4), 1, 0);
 }
 
-static void without_tenants_all_flows_are_equal(void **state)
+TEST(without_tenants_all_flows_are_equal)
 {
 	assert_float_equal(ccs_shares_unit(NULL, 0), 1, 0);
 	assert_float_equal(ccs_shares_units(NULL, 0), 0, 0);
@@ -60,7 +60,7 @@ static double part(const struct ccs_tenant_share *s, unsigned n, unsigned i)
 	return s[i].weight / all;
 }
 
-static void guarantees_come_first_and_the_rest_is_by_weight(void **state)
+TEST(guarantees_come_first_and_the_rest_is_by_weight)
 {
 	struct ccs_tenant_share s[] = { SHARE(1, 1, 63), SHARE(2, .01, 1), SHARE(3, 2, 5), SHARE(4, 1, 1) };
 
@@ -75,7 +75,7 @@ static void guarantees_come_first_and_the_rest_is_by_weight(void **state)
 }
 
 /* A guarantee leaves others less, so another tenant may need its guarantee then. */
-static void guarantees_that_others_make_necessary_are_given(void **state)
+TEST(guarantees_that_others_make_necessary_are_given)
 {
 	struct ccs_tenant_share s[] = { SHARE(1, 1, 1), SHARE(2, 1, 1), SHARE(3, 1, 1) };
 
@@ -87,7 +87,7 @@ static void guarantees_that_others_make_necessary_are_given(void **state)
 	assert_float_equal(part(s, 3, 2), 1 / 9.8, 1e-9);
 }
 
-static void a_port_of_unknown_capacity_has_weights_only(void **state)
+TEST(a_port_of_unknown_capacity_has_weights_only)
 {
 	struct ccs_tenant_share s[] = { SHARE(1, 1, 1), SHARE(2, 3, 1) };
 
@@ -96,7 +96,7 @@ static void a_port_of_unknown_capacity_has_weights_only(void **state)
 	assert_float_equal(part(s, 2, 1), 0.75, 1e-9);
 }
 
-static void guarantees_above_the_port_are_reduced(void **state)
+TEST(guarantees_above_the_port_are_reduced)
 {
 	struct ccs_tenant_share s[] = { SHARE(1, 1, 1), SHARE(2, 1, 1), SHARE(3, 1, 9) };
 
@@ -108,7 +108,7 @@ static void guarantees_above_the_port_are_reduced(void **state)
 	assert_true(part(s, 3, 2) > 0.05);
 }
 
-static void background_keeps_its_floor_beside_others_and_has_the_port_alone(void **state)
+TEST(background_keeps_its_floor_beside_others_and_has_the_port_alone)
 {
 	struct ccs_tenant_share s[] = { SHARE(1, 100, 8), SHARE(2, 1, 1) };
 
@@ -122,7 +122,7 @@ static void background_keeps_its_floor_beside_others_and_has_the_port_alone(void
 	assert_float_equal(part(s, 2, 0), 0.75, 1e-9);
 }
 
-static void without_guarantees_and_background_weights_stay(void **state)
+TEST(without_guarantees_and_background_weights_stay)
 {
 	struct ccs_tenant_share s[] = { SHARE(1, 1, 1), SHARE(2, 3, 16) };
 
@@ -131,7 +131,7 @@ static void without_guarantees_and_background_weights_stay(void **state)
 	assert_float_equal(ccs_shares_assign(s, 0, C10), 0, 0);
 }
 
-static void the_lowest_statement_of_a_tenant_counts(void **state)
+TEST(the_lowest_statement_of_a_tenant_counts)
 {
 	struct ccs_tenant_share s[] = { SHARE(1, 1, 1), SHARE(1, 3, 16) };
 
@@ -142,7 +142,7 @@ static void the_lowest_statement_of_a_tenant_counts(void **state)
 	assert_float_equal(s[0].floor, 0.02, 0);
 }
 
-static void terms_that_contradict_each_other_change_nothing(void **state)
+TEST(terms_that_contradict_each_other_change_nothing)
 {
 	static const struct { struct ccs_terms from; unsigned set; } cases[] = {
 		{ { .cap = 1e9 }, CCS_TERM_CAP }, { { .cap = (double)NAN }, CCS_TERM_CAP },
@@ -232,7 +232,7 @@ static double sum(const struct loop *l)
 	return all / C;
 }
 
-static void the_port_is_used_for_any_weights(void **state)
+TEST(the_port_is_used_for_any_weights)
 {
 	static const struct ccs_tenant_share cases[][3] = {
 		{ SHARE(1, 1, 1), SHARE(2, 2, 16), SHARE(3, 4, 64) },
@@ -250,7 +250,7 @@ static void the_port_is_used_for_any_weights(void **state)
 	}
 }
 
-static void a_tenant_that_only_claims_takes_nothing(void **state)
+TEST(a_tenant_that_only_claims_takes_nothing)
 {
 	static const struct ccs_tenant_share share[] = { SHARE(1, 1, 4), SHARE(2, 2, 8), SHARE(3, 100, 256) };
 	struct loop l = begin(3, share);
@@ -262,7 +262,7 @@ static void a_tenant_that_only_claims_takes_nothing(void **state)
 }
 
 /* More flows of a tenant change the unit, and no tenant's rate. */
-static void a_change_of_the_unit_changes_no_rate(void **state)
+TEST(a_change_of_the_unit_changes_no_rate)
 {
 	static const struct ccs_tenant_share share[] = { SHARE(1, 1, 4), SHARE(2, 2, 8) };
 	struct loop l = begin(2, share);
@@ -277,26 +277,4 @@ static void a_change_of_the_unit_changes_no_rate(void **state)
 	assert_float_equal(sum(&l), 0.972, 0.03);
 	run(&l, 1000);
 	assert_float_equal(l.late[0] / before, 1, 0.03);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(statements_about_a_tenant_are_merged),
-		cmocka_unit_test(the_smallest_factor_is_1),
-		cmocka_unit_test(without_tenants_all_flows_are_equal),
-		cmocka_unit_test(guarantees_come_first_and_the_rest_is_by_weight),
-		cmocka_unit_test(guarantees_that_others_make_necessary_are_given),
-		cmocka_unit_test(a_port_of_unknown_capacity_has_weights_only),
-		cmocka_unit_test(guarantees_above_the_port_are_reduced),
-		cmocka_unit_test(background_keeps_its_floor_beside_others_and_has_the_port_alone),
-		cmocka_unit_test(without_guarantees_and_background_weights_stay),
-		cmocka_unit_test(the_lowest_statement_of_a_tenant_counts),
-		cmocka_unit_test(terms_that_contradict_each_other_change_nothing),
-		cmocka_unit_test(the_port_is_used_for_any_weights),
-		cmocka_unit_test(a_tenant_that_only_claims_takes_nothing),
-		cmocka_unit_test(a_change_of_the_unit_changes_no_rate),
-	};
-
-	return cmocka_run_group_tests_name("shares", tests, NULL, NULL);
 }

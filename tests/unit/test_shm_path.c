@@ -40,7 +40,7 @@ static void *write_on(void *arg)
 	return arg;
 }
 
-static void what_is_read_is_of_one_write(void **state)
+TEST(what_is_read_is_of_one_write)
 {
 	struct ccs_path_telemetry t, whole;
 	uint64_t last = 0;
@@ -60,7 +60,7 @@ static void what_is_read_is_of_one_write(void **state)
 	assert_int_equal(t.updated_ns, WRITES);
 }
 
-static void what_is_being_written_is_not_read(void **state)
+TEST(what_is_being_written_is_not_read)
 {
 	struct ccs_path_telemetry t;
 	struct ccs_shm_path p;
@@ -79,7 +79,7 @@ static void what_is_being_written_is_not_read(void **state)
 	assert_false(ccs_shm_path_read(&p, &t));
 }
 
-static void what_is_no_telemetry_is_not_read(void **state)
+TEST(what_is_no_telemetry_is_not_read)
 {
 	static const double none[] = { 0, -1e9, 0.5, 1e16, (double)INFINITY, (double)NAN };
 	struct ccs_path_telemetry t, seen;
@@ -95,15 +95,4 @@ static void what_is_no_telemetry_is_not_read(void **state)
 		ccs_shm_path_write(&p, &t);
 		assert_true(ccs_shm_path_read(&p, &seen));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_being_written_is_not_read),
-		cmocka_unit_test(what_is_no_telemetry_is_not_read),
-		cmocka_unit_test(what_is_read_is_of_one_write),
-	};
-
-	return cmocka_run_group_tests_name("path", tests, NULL, NULL);
 }

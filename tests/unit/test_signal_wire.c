@@ -59,7 +59,7 @@ static const struct ccs_record record = {
 	.advised = 0x17,
 };
 
-static void golden_bytes_of_telemetry(void **state)
+TEST(golden_bytes_of_telemetry)
 {
 	struct ccs_wire_message echo = {
 		.header = { .type = CCS_WIRE_ECHO, .incarnation = 1, .echo = 2, .sequence = 3 },
@@ -78,7 +78,7 @@ static void golden_bytes_of_telemetry(void **state)
 	assert_memory_equal(buf, golden_records, sizeof(golden_records));
 }
 
-static void golden_bytes(void **state)
+TEST(golden_bytes)
 {
 	struct ccs_wire_message cnp = {
 		.header = { .type = CCS_WIRE_CNP, .incarnation = 0x0102030405060708,
@@ -110,7 +110,7 @@ static void golden_bytes(void **state)
 	assert_memory_equal(buf, golden_advice, sizeof(golden_advice));
 }
 
-static void the_id_of_the_key_is_in_the_header(void **state)
+TEST(the_id_of_the_key_is_in_the_header)
 {
 	struct ccs_wire_message m;
 	uint8_t buf[CCS_WIRE_MAX] = { 0 };
@@ -185,7 +185,7 @@ static struct ccs_wire_message any_message(void)
 	return m;
 }
 
-static void what_is_encoded_is_decoded(void **state)
+TEST(what_is_encoded_is_decoded)
 {
 	seed_start("what_is_encoded_is_decoded");
 	for (int i = 0; i < 20000; i++) {
@@ -200,7 +200,7 @@ static void what_is_encoded_is_decoded(void **state)
 	}
 }
 
-static void a_longer_body_is_read_in_part(void **state)
+TEST(a_longer_body_is_read_in_part)
 {
 	struct ccs_wire_message m;
 	uint8_t buf[64] = { 0 };
@@ -224,7 +224,7 @@ static enum ccs_wire_error decode_exactly(const uint8_t *data, size_t len,
 }
 
 /* Impossible records, or too many, spoil the message. */
-static void records_are_checked(void **state)
+TEST(records_are_checked)
 {
 	uint8_t buf[sizeof(golden_echo) + 16] = { 0 };
 	const size_t body = CCS_WIRE_HEADER;
@@ -246,7 +246,7 @@ static void records_are_checked(void **state)
 	assert_int_equal(decode_exactly(buf, sizeof(golden_records), &m), CCS_WIRE_GARBAGE);
 }
 
-static void what_is_cut_is_refused(void **state)
+TEST(what_is_cut_is_refused)
 {
 	static const struct { const uint8_t *data; size_t len; } all[] = {
 		{ golden_echo, sizeof(golden_echo) },
@@ -264,7 +264,7 @@ static void what_is_cut_is_refused(void **state)
 }
 
 /* In the first six bytes each bit counts; after them any value may be meant. */
-static void each_bit_of_the_preamble_counts(void **state)
+TEST(each_bit_of_the_preamble_counts)
 {
 	uint8_t buf[sizeof(golden_cnp)];
 	struct ccs_wire_message m;
@@ -286,7 +286,7 @@ static void each_bit_of_the_preamble_counts(void **state)
 	}
 }
 
-static void tenants_follow_the_body(void **state)
+TEST(tenants_follow_the_body)
 {
 	static const uint8_t types[] = {
 		CCS_WIRE_HELLO, CCS_WIRE_HELLO_ACK, CCS_WIRE_ECHO, CCS_WIRE_ADVICE,
@@ -321,7 +321,7 @@ static void tenants_follow_the_body(void **state)
 	}
 }
 
-static void other_versions_and_types_are_distinguished(void **state)
+TEST(other_versions_and_types_are_distinguished)
 {
 	uint8_t buf[sizeof(golden_cnp)];
 	struct ccs_wire_message m;
@@ -333,21 +333,4 @@ static void other_versions_and_types_are_distinguished(void **state)
 	assert_int_equal(ccs_wire_decode(buf, 5, &m), CCS_WIRE_OTHER_VERSION);
 	m.header.type = 200;
 	assert_int_equal(ccs_wire_encode(&m, buf), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(golden_bytes),
-		cmocka_unit_test(golden_bytes_of_telemetry),
-		cmocka_unit_test(the_id_of_the_key_is_in_the_header),
-		cmocka_unit_test(what_is_encoded_is_decoded),
-		cmocka_unit_test(a_longer_body_is_read_in_part),
-		cmocka_unit_test(records_are_checked),
-		cmocka_unit_test(what_is_cut_is_refused),
-		cmocka_unit_test(each_bit_of_the_preamble_counts),
-		cmocka_unit_test(tenants_follow_the_body),
-		cmocka_unit_test(other_versions_and_types_are_distinguished),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

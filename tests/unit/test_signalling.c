@@ -8,7 +8,7 @@
 #include "flow_fixture.h"
 
 /* Small unsignalled WRs precede one that is as large as the window. */
-static void unsignalled_bytes_never_block_the_window(void **state)
+TEST(unsignalled_bytes_never_block_the_window)
 {
 	const struct ccs_flow_config conf = {
 		.line_rate = 10e9, .max_rate = INFINITY, .base_rtt_us = 20,
@@ -28,7 +28,7 @@ static void unsignalled_bytes_never_block_the_window(void **state)
 	ccs_flow_destroy(&f);
 }
 
-static void unsignalled_reads_never_block_reads(void **state)
+TEST(unsignalled_reads_never_block_reads)
 {
 	const struct ccs_flow_config conf = {
 		.line_rate = 10e9, .max_rate = INFINITY, .base_rtt_us = 20,
@@ -51,7 +51,7 @@ static void unsignalled_reads_never_block_reads(void **state)
 }
 
 /* All WRs go to the device unsplit, at once and without added completions. */
-static void observing_does_not_change_what_the_device_gets(void **state)
+TEST(observing_does_not_change_what_the_device_gets)
 {
 	struct ccs_flow_config conf = flow_config(4096);
 	struct ccs_flow f;
@@ -73,13 +73,15 @@ static void observing_does_not_change_what_the_device_gets(void **state)
 	}
 	assert_int_equal(signals, 0);
 	ccs_flow_destroy(&f);
+	spy_rate = INFINITY;
+	spy_window = 0;
 }
 
 /*
  * Nothing is signalled, and the device reuses its entries. Where a quarter of the queue suffices
  * for what is in flight there are always entries, for few completions.
  */
-static void a_sender_that_signals_nothing_never_fills_its_queue(void **state)
+TEST(a_sender_that_signals_nothing_never_fills_its_queue)
 {
 	struct ccs_flow_config conf = flow_config(1 << 20);
 	uint64_t n;
@@ -109,7 +111,7 @@ static void a_sender_that_signals_nothing_never_fills_its_queue(void **state)
 }
 
 /* READs of a flow that was only observed are in flight, and no completion reports their end. */
-static void unsignalled_reads_of_observe_mode_block_nothing(void **state)
+TEST(unsignalled_reads_of_observe_mode_block_nothing)
 {
 	struct ccs_flow_config conf = flow_config(4096);
 	struct ccs_flow f;
@@ -142,7 +144,7 @@ static void unsignalled_reads_of_observe_mode_block_nothing(void **state)
 }
 
 /* One in 128 is timed, or one per quarter of a segment's worth; the bytes of all count. */
-static void one_small_wr_in_128_is_timed(void **state)
+TEST(one_small_wr_in_128_is_timed)
 {
 	const struct ccs_flow_config conf = flow_config(4096);
 	unsigned timed = 0;
@@ -176,7 +178,7 @@ static void one_small_wr_in_128_is_timed(void **state)
 }
 
 /* The device does not complete these visibly: the next signalled one is timed. */
-static void unsignalled_wrs_are_not_timed(void **state)
+TEST(unsignalled_wrs_are_not_timed)
 {
 	const struct ccs_flow_config conf = flow_config(4096);
 	struct ccs_flow f;
@@ -195,7 +197,7 @@ static void unsignalled_wrs_are_not_timed(void **state)
 }
 
 /* A flow that is limited or still learns its path needs the time of each WR. */
-static void only_an_unpaced_flow_that_knows_its_path_needs_no_time(void **state)
+TEST(only_an_unpaced_flow_that_knows_its_path_needs_no_time)
 {
 	struct ccs_flow_config conf = flow_config(4096);
 	struct ccs_flow f;
@@ -231,7 +233,7 @@ static void complete_between(struct ccs_flow *f, uint64_t number, uint64_t earli
 }
 
 /* If every poll finds everything complete, timing each WR would teach no more. */
-static void rare_polling_does_not_time_every_wr(void **state)
+TEST(rare_polling_does_not_time_every_wr)
 {
 	struct ccs_flow_config conf = flow_config(4096);
 	struct ccs_flow f;
@@ -249,7 +251,7 @@ static void rare_polling_does_not_time_every_wr(void **state)
 }
 
 /* The time for which a WR waited at the gate, no more and no less. */
-static void gated_time_is_counted(void **state)
+TEST(gated_time_is_counted)
 {
 	const struct ccs_flow_config conf = flow_config(4096);
 	uint64_t n, now = 1000000, due;
@@ -281,7 +283,7 @@ static void gated_time_is_counted(void **state)
 	ccs_flow_destroy(&f);
 }
 
-static void completed_work_is_counted(void **state)
+TEST(completed_work_is_counted)
 {
 	const struct ccs_flow_config conf = flow_config(4096);
 	uint64_t now = 1000000, n;
@@ -302,23 +304,4 @@ static void completed_work_is_counted(void **state)
 	assert_int_equal(f.stats.internal_completions, 3);
 	assert_int_equal(f.rtt.stats->count, 4);
 	ccs_flow_destroy(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(unsignalled_bytes_never_block_the_window),
-		cmocka_unit_test(unsignalled_reads_never_block_reads),
-		cmocka_unit_test(a_sender_that_signals_nothing_never_fills_its_queue),
-		cmocka_unit_test(observing_does_not_change_what_the_device_gets),
-		cmocka_unit_test(unsignalled_reads_of_observe_mode_block_nothing),
-		cmocka_unit_test(one_small_wr_in_128_is_timed),
-		cmocka_unit_test(unsignalled_wrs_are_not_timed),
-		cmocka_unit_test(only_an_unpaced_flow_that_knows_its_path_needs_no_time),
-		cmocka_unit_test(rare_polling_does_not_time_every_wr),
-		cmocka_unit_test(gated_time_is_counted),
-		cmocka_unit_test(completed_work_is_counted),
-	};
-
-	return cmocka_run_group_tests_name("signalling", tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@ static struct ccs_slow_start begin_slow_start(void)
 	return s;
 }
 
-static void window_grows_by_half_of_what_is_acknowledged_up_to_the_limit(void **state)
+TEST(window_grows_by_half_of_what_is_acknowledged_up_to_the_limit)
 {
 	static const struct { uint64_t acknowledged; double window; bool ramping; } rows[] = {
 		{ 1000, 1500, true },  /* half of the first window */
@@ -36,7 +36,7 @@ static void window_grows_by_half_of_what_is_acknowledged_up_to_the_limit(void **
 }
 
 /* Windows of 1000, 1500 and 2000 bytes; one byte per us is 8e6 bit/s. */
-static void first_queue_ends_the_ramp_at_half_of_the_lowest_rate(void **state)
+TEST(first_queue_ends_the_ramp_at_half_of_the_lowest_rate)
 {
 	static const struct { double delivery_us; bool queued; double lowest_rate; } rows[] = {
 		{ 10, false, 8e6 * 100 },
@@ -55,7 +55,7 @@ static void first_queue_ends_the_ramp_at_half_of_the_lowest_rate(void **state)
 }
 
 /* Of the samples after the ramp, those before the queue has drained are withheld. */
-static void draining_ends_with_the_queue_or_after_16_samples(void **state)
+TEST(draining_ends_with_the_queue_or_after_16_samples)
 {
 	static const struct { unsigned queued_samples, withheld; } rows[] = {
 		{ 0, 0 }, { 1, 1 }, { 5, 5 }, { 15, 15 }, { 16, 15 }, { 100, 15 },
@@ -73,7 +73,7 @@ static void draining_ends_with_the_queue_or_after_16_samples(void **state)
 	}
 }
 
-static void new_limit_applies_at_once_after_the_ramp(void **state)
+TEST(new_limit_applies_at_once_after_the_ramp)
 {
 	struct ccs_slow_start s = begin_slow_start();
 
@@ -87,7 +87,7 @@ static void new_limit_applies_at_once_after_the_ramp(void **state)
 	assert_true(s.window == 10 * LIMIT);
 }
 
-static void without_enforcement_there_is_no_ramp(void **state)
+TEST(without_enforcement_there_is_no_ramp)
 {
 	struct ccs_slow_start s;
 
@@ -97,7 +97,7 @@ static void without_enforcement_there_is_no_ramp(void **state)
 }
 
 /* However often the host pauses. */
-static void a_host_pause_does_not_end_slow_start(void **state)
+TEST(a_host_pause_does_not_end_slow_start)
 {
 	struct ccs_flow_config conf = flow_config(4096);
 	uint64_t now = 1000000, n;
@@ -121,7 +121,7 @@ static void a_host_pause_does_not_end_slow_start(void **state)
 }
 
 /* A new flow begins with one segment and reaches max_inflight after some idle round trips. */
-static void a_flow_ramps_up_while_the_path_is_idle(void **state)
+TEST(a_flow_ramps_up_while_the_path_is_idle)
 {
 	struct ccs_flow_config conf = flow_config(4096);
 	uint64_t now = 1000000, n, most = 0;
@@ -201,7 +201,7 @@ static void check_first_queue_beyond(double rtt_jitter_us)
 	ccs_flow_destroy(&f);
 }
 
-static void the_first_queue_ends_slow_start(void **state)
+TEST(the_first_queue_ends_slow_start)
 {
 	check_first_queue_beyond(0);
 	check_first_queue_beyond(100);
@@ -233,7 +233,7 @@ static void begin_advised(struct ccs_flow *f, struct ccs_telemetry *t, uint64_t 
 	assert_null(flow_next(f, now, &n));
 }
 
-static void advice_of_a_free_port_allows_a_second_segment(void **state)
+TEST(advice_of_a_free_port_allows_a_second_segment)
 {
 	const uint64_t now = 1000000, then = now + 25000;
 	struct ccs_telemetry t;
@@ -270,7 +270,7 @@ static uint64_t first_data_ns(uint64_t seed, double share)
 }
 
 /* Flows that begin together at a full port are spread over the time between two segments of a flow. */
-static void flows_of_a_full_port_begin_at_random_times(void **state)
+TEST(flows_of_a_full_port_begin_at_random_times)
 {
 	const double share = 8e9 / 32;
 	const uint64_t gap = 32 * LEN;
@@ -284,22 +284,4 @@ static void flows_of_a_full_port_begin_at_random_times(void **state)
 	}
 	assert_in_range(halves[0], 16, 48);
 	assert_int_equal(halves[0] + halves[1], 64);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(window_grows_by_half_of_what_is_acknowledged_up_to_the_limit),
-		cmocka_unit_test(first_queue_ends_the_ramp_at_half_of_the_lowest_rate),
-		cmocka_unit_test(draining_ends_with_the_queue_or_after_16_samples),
-		cmocka_unit_test(new_limit_applies_at_once_after_the_ramp),
-		cmocka_unit_test(without_enforcement_there_is_no_ramp),
-		cmocka_unit_test(a_host_pause_does_not_end_slow_start),
-		cmocka_unit_test(a_flow_ramps_up_while_the_path_is_idle),
-		cmocka_unit_test(the_first_queue_ends_slow_start),
-		cmocka_unit_test(advice_of_a_free_port_allows_a_second_segment),
-		cmocka_unit_test(flows_of_a_full_port_begin_at_random_times),
-	};
-
-	return cmocka_run_group_tests_name("slow start", tests, NULL, NULL);
 }

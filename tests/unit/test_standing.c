@@ -133,24 +133,24 @@ static enum ccs_standing standing_of(enum kind kind)
 	return standing;
 }
 
-static void net_admin_is_an_admin(void **state)
+TEST(net_admin_is_an_admin)
 {
 	assert_int_equal(standing_of(ADMIN), CCS_STANDING_ADMIN);
 }
 
-static void a_user_id_is_no_privilege(void **state)
+TEST(a_user_id_is_no_privilege)
 {
 	assert_int_equal(standing_of(WITHOUT), geteuid() ? CCS_STANDING_AGENT : CCS_STANDING_USER);
 }
 
-static void admins_of_other_namespaces_are_users(void **state)
+TEST(admins_of_other_namespaces_are_users)
 {
 	assert_int_equal(standing_of(OTHER_PID_NS), CCS_STANDING_USER);
 	assert_int_equal(standing_of(OTHER_USER_NS), CCS_STANDING_USER);
 }
 
 /* Its user connects, and becomes a program of the system, such as dumpcap, before the agent accepts. */
-static void a_user_gains_nothing_by_a_program_with_capabilities(void **state)
+TEST(a_user_gains_nothing_by_a_program_with_capabilities)
 {
 	if (geteuid() || !make_program()) {
 		unlink(program);
@@ -161,7 +161,7 @@ static void a_user_gains_nothing_by_a_program_with_capabilities(void **state)
 }
 
 /* Its ID may be another's by now. */
-static void an_ended_process_is_a_user(void **state)
+TEST(an_ended_process_is_a_user)
 {
 	int fd, end[2];
 	socklen_t len = sizeof(fd);
@@ -170,17 +170,4 @@ static void an_ended_process_is_a_user(void **state)
 	if (getsockopt(end[0], SOL_SOCKET, SO_PEERPIDFD, &fd, &len))
 		skip();
 	assert_int_equal(standing_of(ENDED), CCS_STANDING_USER);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(net_admin_is_an_admin),
-		cmocka_unit_test(a_user_id_is_no_privilege),
-		cmocka_unit_test(admins_of_other_namespaces_are_users),
-		cmocka_unit_test(a_user_gains_nothing_by_a_program_with_capabilities),
-		cmocka_unit_test(an_ended_process_is_a_user),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,7 +54,7 @@ _Static_assert(offsetof(struct ccs_stats_qp, tenant_cap) == 624, "1.3");
 _Static_assert(offsetof(struct ccs_stats_header, host) == 3848, "1.1");
 _Static_assert(offsetof(struct ccs_stats_header, container) == 3992, "1.1");
 
-static void bucket_bounds_match_bucket_numbers(void **state)
+TEST(bucket_bounds_match_bucket_numbers)
 {
 	seed_start("buckets");
 	for (unsigned i = 0; i < 100000; i++) {
@@ -75,7 +75,7 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void percentiles_are_within_a_sixteenth(void **state)
+TEST(percentiles_are_within_a_sixteenth)
 {
 	static uint64_t ns[1000];
 	static const double q[] = { 0.01, 0.5, 0.9, 0.99, 1 };
@@ -126,7 +126,7 @@ static const struct stat_qp *sender(const struct stat_process *p)
 }
 
 /* The stored file is of a process that posted ten WRITEs of 12 KB. */
-static void file_of_version_1_0_is_read(void **state)
+TEST(file_of_version_1_0_is_read)
 {
 	struct stat_process p = { 0 };
 	const struct ccs_stats_qp *q;
@@ -180,7 +180,7 @@ static size_t resize_slots(int words, unsigned char **image)
 	return all;
 }
 
-static void files_of_other_minor_versions_are_read(void **state)
+TEST(files_of_other_minor_versions_are_read)
 {
 	unsigned char *image;
 	size_t size;
@@ -197,7 +197,7 @@ static void files_of_other_minor_versions_are_read(void **state)
 	}
 }
 
-static void other_files_are_refused(void **state)
+TEST(other_files_are_refused)
 {
 	struct stat_process p = { 0 };
 	struct ccs_stats_header *h;
@@ -254,7 +254,7 @@ static void *tear(void *image)
 	return NULL;
 }
 
-static void a_file_that_its_owner_tears_is_read_within_its_bounds(void **state)
+TEST(a_file_that_its_owner_tears_is_read_within_its_bounds)
 {
 	enum { READS = 100000 };
 	unsigned char *image, *map;
@@ -381,7 +381,7 @@ static unsigned count_events(int watch)
 	return count;
 }
 
-static void other_kinds_of_files_are_not_opened(void **state)
+TEST(other_kinds_of_files_are_not_opened)
 {
 	char kinds[] = "/tmp/ccshim-kinds-XXXXXX", name[] = "1";
 	const int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK), old = open(".", O_PATH | O_CLOEXEC);
@@ -415,7 +415,7 @@ static void describe(struct ccs_stats_header *h)
 	strcpy(h->cc, "none");
 }
 
-static void lifecycle_of_a_statistics_file(void **state)
+TEST(lifecycle_of_a_statistics_file)
 {
 	struct ccs_stats_slot *slot[SLOTS];
 	const struct ccs_stats_header *h;
@@ -464,7 +464,7 @@ static void lifecycle_of_a_statistics_file(void **state)
 }
 
 /* The last one has a name of its own, and would stay. */
-static void without_a_free_descriptor_no_other_directory_is_created(void **state)
+TEST(without_a_free_descriptor_no_other_directory_is_created)
 {
 	struct rlimit limit, none;
 	char name[512], first[512];
@@ -491,20 +491,8 @@ static int clean_up(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bucket_bounds_match_bucket_numbers),
-		cmocka_unit_test(percentiles_are_within_a_sixteenth),
-		cmocka_unit_test(file_of_version_1_0_is_read),
-		cmocka_unit_test(files_of_other_minor_versions_are_read),
-		cmocka_unit_test(other_files_are_refused),
-		cmocka_unit_test(a_file_that_its_owner_tears_is_read_within_its_bounds),
-		cmocka_unit_test(other_kinds_of_files_are_not_opened),
-		cmocka_unit_test(lifecycle_of_a_statistics_file),
-		cmocka_unit_test(without_a_free_descriptor_no_other_directory_is_created),
-	};
-
 	if (!mkdtemp(dir))
 		return 99;
 	setenv("XDG_RUNTIME_DIR", dir, 1);
-	return cmocka_run_group_tests_name("stats", tests, NULL, clean_up);
+	return test_run(NULL, clean_up);
 }

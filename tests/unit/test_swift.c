@@ -157,7 +157,7 @@ static void follow_ref(struct ref *r, int steps)
 	}
 }
 
-static void random_sequences_equal_the_reference(void **state)
+TEST(random_sequences_equal_the_reference)
 {
 	struct ref m = { 0 };
 
@@ -175,7 +175,7 @@ static void random_sequences_equal_the_reference(void **state)
 }
 
 /* Results of single steps, computed by hand. */
-static void increases_decreases_and_targets_match_hand_computed_values(void **state)
+TEST(increases_decreases_and_targets_match_hand_computed_values)
 {
 	struct ccs_cc cc;
 
@@ -202,7 +202,7 @@ static void increases_decreases_and_targets_match_hand_computed_values(void **st
 }
 
 /* At exactly the target the window does not grow; this counts as a decrease by nothing. */
-static void the_target_is_strict(void **state)
+TEST(the_target_is_strict)
 {
 	struct ccs_cc cc;
 
@@ -216,7 +216,7 @@ static void the_target_is_strict(void **state)
 	assert_true(segments(&cc) > 99);
 }
 
-static void one_decrease_per_rtt(void **state)
+TEST(one_decrease_per_rtt)
 {
 	struct ccs_cc cc;
 
@@ -232,7 +232,7 @@ static void one_decrease_per_rtt(void **state)
 	assert_true(segments(&cc) < 32);
 }
 
-static void repeated_losses_halve_and_then_reach_the_minimum_window(void **state)
+TEST(repeated_losses_halve_and_then_reach_the_minimum_window)
 {
 	struct ccs_cc cc;
 
@@ -254,7 +254,7 @@ static void repeated_losses_halve_and_then_reach_the_minimum_window(void **state
  * A third of a segment in flight means a segment in three RTTs; larger windows are paced evenly
  * over one RTT.
  */
-static void windows_below_one_segment_are_paced(void **state)
+TEST(windows_below_one_segment_are_paced)
 {
 	struct ccs_cc cc;
 
@@ -271,7 +271,7 @@ static void windows_below_one_segment_are_paced(void **state)
  * Until a segment is sent no shorter RTT can be measured: one long absence must not stop the
  * flow.
  */
-static void a_long_rtt_leaves_at_least_min_rate(void **state)
+TEST(a_long_rtt_leaves_at_least_min_rate)
 {
 	struct ccs_cc cc;
 
@@ -284,7 +284,7 @@ static void a_long_rtt_leaves_at_least_min_rate(void **state)
 	check_close("rate", 1, cc.out.rate, 1e6);
 }
 
-static void odd_delays_are_ignored(void **state)
+TEST(odd_delays_are_ignored)
 {
 	static const double odd[] = { 0, -1, NAN, INFINITY, -INFINITY };
 
@@ -300,7 +300,7 @@ static void odd_delays_are_ignored(void **state)
 	}
 }
 
-static void random_input_keeps_rate_and_window_within_bounds(void **state)
+TEST(random_input_keeps_rate_and_window_within_bounds)
 {
 	static const double odd[] = { 1e-300, 1e300, 1e9, 1e-9, NAN, INFINITY };
 	static const char *const specs[] = {
@@ -337,7 +337,7 @@ static void random_input_keeps_rate_and_window_within_bounds(void **state)
  * After equal histories and times since the last decrease, a longer delay never gives a larger
  * window.
  */
-static void a_longer_delay_gives_no_larger_window(void **state)
+TEST(a_longer_delay_gives_no_larger_window)
 {
 	seed_start("monotone");
 	for (int i = 0; i < 10000; i++) {
@@ -357,7 +357,7 @@ static void a_longer_delay_gives_no_larger_window(void **state)
 }
 
 /* The smaller the window the higher the target, which makes shares equal. */
-static void the_target_falls_with_the_window(void **state)
+TEST(the_target_falls_with_the_window)
 {
 	double last = INFINITY;
 
@@ -372,7 +372,7 @@ static void the_target_falls_with_the_window(void **state)
 }
 
 /* N windows share one queue; in the long run shares are equal and the RTT is at the target. */
-static void flows_share_evenly_at_the_target(void **state)
+TEST(flows_share_evenly_at_the_target)
 {
 	enum { N = 8, ROUNDS = 20000 };
 	double mean[N] = { 0 }, mean_rtt = 0, all = 0;
@@ -402,7 +402,7 @@ static void flows_share_evenly_at_the_target(void **state)
 	assert_true(fabs(mean_rtt - target(&cc[0])) < N * 8e6 * SEGMENT / LINE); /* all increase at once */
 }
 
-static void parameters_are_derived_from_the_path(void **state)
+TEST(parameters_are_derived_from_the_path)
 {
 	const struct ccs_cc_path path = { .line_rate = 10e9, .base_rtt_us = 20, .rtt_jitter_us = 3,
 					  .segment = 4096, .flows = 2 };
@@ -426,7 +426,7 @@ static void parameters_are_derived_from_the_path(void **state)
 }
 
 /* At a port of a tenth of the NIC's rate the parameters are in segment times of the port. */
-static void the_target_is_derived_from_the_slowest_link(void **state)
+TEST(the_target_is_derived_from_the_slowest_link)
 {
 	const struct ccs_cc_path path = { .line_rate = 10e9, .base_rtt_us = 50, .segment = 8192,
 					  .flows = 1, .bottleneck_rate = 1e9 };
@@ -443,7 +443,7 @@ static void the_target_is_derived_from_the_slowest_link(void **state)
  * Messages of one flow follow each other, with an RTT that includes their own serialisation:
  * the flow keeps the whole link.
  */
-static void messages_of_many_segments_do_not_stall(void **state)
+TEST(messages_of_many_segments_do_not_stall)
 {
 	const struct ccs_cc_path path = { .line_rate = 1e9, .base_rtt_us = 50, .segment = 4096,
 					  .flows = 1 };
@@ -461,7 +461,7 @@ static void messages_of_many_segments_do_not_stall(void **state)
 		}
 }
 
-static void set_rate_sets_rate_and_window(void **state)
+TEST(set_rate_sets_rate_and_window)
 {
 	struct ccs_cc cc;
 
@@ -478,28 +478,4 @@ static void set_rate_sets_rate_and_window(void **state)
 	check_close("rate", 2, cc.out.rate, LINE);
 	cc.ops->set_rate(&cc, 1);
 	check_close("window", 3, cc.out.window, MIN_WINDOW);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_sequences_equal_the_reference),
-		cmocka_unit_test(increases_decreases_and_targets_match_hand_computed_values),
-		cmocka_unit_test(the_target_is_strict),
-		cmocka_unit_test(one_decrease_per_rtt),
-		cmocka_unit_test(repeated_losses_halve_and_then_reach_the_minimum_window),
-		cmocka_unit_test(windows_below_one_segment_are_paced),
-		cmocka_unit_test(a_long_rtt_leaves_at_least_min_rate),
-		cmocka_unit_test(odd_delays_are_ignored),
-		cmocka_unit_test(random_input_keeps_rate_and_window_within_bounds),
-		cmocka_unit_test(a_longer_delay_gives_no_larger_window),
-		cmocka_unit_test(the_target_falls_with_the_window),
-		cmocka_unit_test(flows_share_evenly_at_the_target),
-		cmocka_unit_test(parameters_are_derived_from_the_path),
-		cmocka_unit_test(the_target_is_derived_from_the_slowest_link),
-		cmocka_unit_test(messages_of_many_segments_do_not_stall),
-		cmocka_unit_test(set_rate_sets_rate_and_window),
-	};
-
-	return cmocka_run_group_tests_name("swift", tests, NULL, NULL);
 }

@@ -255,7 +255,7 @@ static void switch_once(unsigned from, unsigned to)
 	ccs_flow_destroy(&l.flow);
 }
 
-static void every_pair_keeps_a_sane_rate(void **state)
+TEST(every_pair_keeps_a_sane_rate)
 {
 	seed_start("switch");
 	assert_true(spec_count >= 3);
@@ -266,7 +266,7 @@ static void every_pair_keeps_a_sane_rate(void **state)
 }
 
 /* The rules for plug-ins hold for built-in algorithms; but "none" has no finite rate. */
-static void all_follow_the_rules_of_plugins(void **state)
+TEST(all_follow_the_rules_of_plugins)
 {
 	char err[256] = "";
 
@@ -291,7 +291,7 @@ static void open_flow(struct ccs_flow *f, const struct ccs_cc_spec *spec)
 }
 
 /* A given parameter applies in the algorithm that it was given for. */
-static void given_parameters_bind_after_a_switch(void **state)
+TEST(given_parameters_bind_after_a_switch)
 {
 	struct ccs_cc_spec timely, fixed;
 	struct ccs_flow f;
@@ -334,7 +334,7 @@ static void round_trip(struct ccs_flow *f, uint64_t *now)
 	assert_int_equal(f->inflight, 0);
 }
 
-static void a_flow_continues_through_all_algorithms(void **state)
+TEST(a_flow_continues_through_all_algorithms)
 {
 	uint64_t now = 1000000, number;
 	struct ccs_flow f;
@@ -394,7 +394,7 @@ static const struct ccs_cc_ops clock_ops = {
 	.derive = clock_derive, .on_init = clock_init, .on_ack = clock_ack, .on_timer = clock_timer,
 };
 
-static void timers_of_the_new_algorithm_start_at_the_switch(void **state)
+TEST(timers_of_the_new_algorithm_start_at_the_switch)
 {
 	const struct ccs_cc_spec spec = ccs_cc_default_spec(&clock_ops);
 	struct ccs_flow f;
@@ -415,7 +415,7 @@ static void timers_of_the_new_algorithm_start_at_the_switch(void **state)
 	ccs_flow_destroy(&f);
 }
 
-static void a_smaller_window_waits_for_what_is_in_flight(void **state)
+TEST(a_smaller_window_waits_for_what_is_in_flight)
 {
 	const struct ccs_cc_spec spec = ccs_cc_default_spec(&clock_ops);
 	uint64_t now = 1000000, number;
@@ -443,7 +443,7 @@ static void a_smaller_window_waits_for_what_is_in_flight(void **state)
 }
 
 /* If a window limited the flow, the rate that it allowed is passed on. */
-static void a_window_is_passed_on_as_a_rate(void **state)
+TEST(a_window_is_passed_on_as_a_rate)
 {
 	const struct ccs_cc_spec timely = ccs_cc_default_spec(&ccs_cc_timely);
 	const struct ccs_cc_spec spec = ccs_cc_default_spec(&clock_ops);
@@ -458,15 +458,5 @@ static void a_window_is_passed_on_as_a_rate(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_follow_the_rules_of_plugins),
-		cmocka_unit_test(every_pair_keeps_a_sane_rate),
-		cmocka_unit_test(given_parameters_bind_after_a_switch),
-		cmocka_unit_test(a_flow_continues_through_all_algorithms),
-		cmocka_unit_test(timers_of_the_new_algorithm_start_at_the_switch),
-		cmocka_unit_test(a_smaller_window_waits_for_what_is_in_flight),
-		cmocka_unit_test(a_window_is_passed_on_as_a_rate),
-	};
-
-	return cmocka_run_group_tests_name("switch", tests, list_specs, NULL);
+	return test_run(list_specs, NULL);
 }

@@ -106,14 +106,14 @@ static unsigned count(void)
 	return n;
 }
 
-static void a_job_without_the_option_is_not_changed(void **state)
+TEST_WITH(a_job_without_the_option_is_not_changed, clear, NULL)
 {
 	apply("", NULL);
 	apply("lib=/nowhere/libccshim.so report=/tmp/%j.json default=off", NULL);
 	assert_int_equal(count(), 0);
 }
 
-static void the_library_and_the_algorithm_are_set(void **state)
+TEST_WITH(the_library_and_the_algorithm_are_set, clear, NULL)
 {
 	apply("lib=" LIB, "timely:beta=0.5");
 	assert_string_equal(value_of("CCSHIM_CC"), "timely:beta=0.5");
@@ -121,7 +121,7 @@ static void the_library_and_the_algorithm_are_set(void **state)
 	assert_int_equal(count(), 2);
 }
 
-static void an_existing_preload_is_kept_behind_the_library(void **state)
+TEST_WITH(an_existing_preload_is_kept_behind_the_library, clear, NULL)
 {
 	set(variables, "LD_PRELOAD", "/usr/lib/liba.so libb.so");
 	apply("lib=" LIB, "auto");
@@ -133,7 +133,7 @@ static void an_existing_preload_is_kept_behind_the_library(void **state)
 	assert_string_equal(value_of("LD_PRELOAD"), "libb.so " LIB);
 }
 
-static void sanitizers_that_come_first_stay_first(void **state)
+TEST_WITH(sanitizers_that_come_first_stay_first, clear, NULL)
 {
 	static const char *const cases[][2] = {
 		{ "libasan.so.8", "libasan.so.8:" LIB },
@@ -151,7 +151,7 @@ static void sanitizers_that_come_first_stay_first(void **state)
 	}
 }
 
-static void the_default_is_for_jobs_without_the_option(void **state)
+TEST_WITH(the_default_is_for_jobs_without_the_option, clear, NULL)
 {
 	apply("lib=" LIB " default=copa mode=observe", NULL);
 	assert_string_equal(value_of("CCSHIM_CC"), "copa");
@@ -161,7 +161,7 @@ static void the_default_is_for_jobs_without_the_option(void **state)
 	assert_string_equal(value_of("CCSHIM_CC"), "swift");
 }
 
-static void variables_of_the_job_precede_those_of_the_site(void **state)
+TEST_WITH(variables_of_the_job_precede_those_of_the_site, clear, NULL)
 {
 	set(variables, "CCSHIM_REPORT", "mine");
 	set(variables, "CCSHIM_CC", "hpcc");
@@ -173,7 +173,7 @@ static void variables_of_the_job_precede_those_of_the_site(void **state)
 	assert_string_equal(value_of("CCSHIM_CC"), "auto");
 }
 
-static void off_also_holds_where_the_library_is_preloaded_already(void **state)
+TEST_WITH(off_also_holds_where_the_library_is_preloaded_already, clear, NULL)
 {
 	apply("lib=" LIB " default=auto", "off");
 	assert_string_equal(value_of("CCSHIM_MODE"), "off");
@@ -185,7 +185,7 @@ static void off_also_holds_where_the_library_is_preloaded_already(void **state)
 	assert_string_equal(value_of("CCSHIM_MODE"), "observe");
 }
 
-static void a_missing_library_is_an_error_and_is_not_preloaded(void **state)
+TEST_WITH(a_missing_library_is_an_error_and_is_not_preloaded, clear, NULL)
 {
 	const struct task_policy p = parse("lib=/nowhere/libccshim.so");
 	char err[1024] = "";
@@ -195,7 +195,7 @@ static void a_missing_library_is_an_error_and_is_not_preloaded(void **state)
 	assert_null(value_of("LD_PRELOAD"));
 }
 
-static void a_variable_that_cannot_be_set_is_an_error(void **state)
+TEST_WITH(a_variable_that_cannot_be_set_is_an_error, clear, NULL)
 {
 	const struct task_policy p = parse("lib=" LIB);
 	char err[1024] = "";
@@ -205,7 +205,7 @@ static void a_variable_that_cannot_be_set_is_an_error(void **state)
 	assert_string_equal(err, "CCSHIM_CC cannot be set");
 }
 
-static void mistakes_in_plugstack_conf_are_named(void **state)
+TEST(mistakes_in_plugstack_conf_are_named)
 {
 	static const struct { const char *argument, *part; } cases[] = {
 		{ "auto", "'auto' is not NAME=VALUE" },
@@ -232,7 +232,7 @@ static void mistakes_in_plugstack_conf_are_named(void **state)
 	}
 }
 
-static void unknown_algorithms_are_refused(void **state)
+TEST(unknown_algorithms_are_refused)
 {
 	static const struct { const char *spec, *part; } bad[] = {
 		{ "timly", "there is no algorithm 'timly'; did you mean 'timely'?" },
@@ -256,7 +256,7 @@ static void unknown_algorithms_are_refused(void **state)
 }
 
 /* Whatever a user or a site writes: only what was checked gets into the environment. */
-static void random_arguments_are_refused_or_valid(void **state)
+TEST(random_arguments_are_refused_or_valid)
 {
 	static const char letters[] = "=:,/%ofauto timely lib default report mode";
 	unsigned accepted = 0;
@@ -290,20 +290,5 @@ static void random_arguments_are_refused_or_valid(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(a_job_without_the_option_is_not_changed, clear),
-		cmocka_unit_test_setup(the_library_and_the_algorithm_are_set, clear),
-		cmocka_unit_test_setup(an_existing_preload_is_kept_behind_the_library, clear),
-		cmocka_unit_test_setup(sanitizers_that_come_first_stay_first, clear),
-		cmocka_unit_test_setup(the_default_is_for_jobs_without_the_option, clear),
-		cmocka_unit_test_setup(variables_of_the_job_precede_those_of_the_site, clear),
-		cmocka_unit_test_setup(off_also_holds_where_the_library_is_preloaded_already, clear),
-		cmocka_unit_test_setup(a_missing_library_is_an_error_and_is_not_preloaded, clear),
-		cmocka_unit_test_setup(a_variable_that_cannot_be_set_is_an_error, clear),
-		cmocka_unit_test(mistakes_in_plugstack_conf_are_named),
-		cmocka_unit_test(unknown_algorithms_are_refused),
-		cmocka_unit_test(random_arguments_are_refused_or_valid),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, clear);
+	return test_run(NULL, clear);
 }

@@ -36,7 +36,7 @@ static unsigned read_text(const char *text)
 	return mistakes;
 }
 
-static void tenants_are_read_and_other_sections_ignored(void **state)
+TEST(tenants_are_read_and_other_sections_ignored)
 {
 	assert_int_equal(read_text("mode = nonsense\n# c\n[app \"x\"]\ncc = copa\nbroken line\n[bad\n"
 				   "[tenant training] # a comment\nmatch = job:4711\nweight = 4\n"
@@ -53,7 +53,7 @@ static void tenants_are_read_and_other_sections_ignored(void **state)
 	assert_int_equal(t.n, 0);
 }
 
-static void mistakes_are_reported_with_their_line(void **state)
+TEST(mistakes_are_reported_with_their_line)
 {
 	static const struct { const char *text, *wanted; } cases[] = {
 		{ "[tenant a]\nmatch = uid:1\ncap = fast\n", ":3: cap: 'fast' is not a rate from 1m to 1000t, such as 10g, or none" },
@@ -110,7 +110,7 @@ static void mistakes_are_reported_with_their_line(void **state)
 }
 
 /* Otherwise the tenant would be listed, and have no processes. */
-static void a_match_that_is_accepted_can_match(void **state)
+TEST(a_match_that_is_accepted_can_match)
 {
 	const char *slurm = "0::/system.slice/slurmstepd.scope/job_4711/step_0\n";
 
@@ -124,7 +124,7 @@ static void a_match_that_is_accepted_can_match(void **state)
 	assert_int_equal(t.n, 1);
 }
 
-static void more_tenants_than_fit_are_refused(void **state)
+TEST(more_tenants_than_fit_are_refused)
 {
 	char text[CCS_TENANTS_MOST * 64] = "";
 
@@ -137,7 +137,7 @@ static void more_tenants_than_fit_are_refused(void **state)
 	assert_non_null(strstr(said, "more than 64 tenants"));
 }
 
-static void a_process_belongs_to_the_first_kind_that_matches(void **state)
+TEST(a_process_belongs_to_the_first_kind_that_matches)
 {
 	char name[17] = "", text[256];
 
@@ -155,7 +155,7 @@ static void a_process_belongs_to_the_first_kind_that_matches(void **state)
 }
 
 /* Users can create groups below their own instance of systemd. */
-static void names_of_users_groups_choose_no_tenant(void **state)
+TEST(names_of_users_groups_choose_no_tenant)
 {
 	static const struct {
 		const char *match, *cgroups;
@@ -186,25 +186,10 @@ static void names_of_users_groups_choose_no_tenant(void **state)
 	}
 }
 
-static void a_job_is_the_same_tenant_on_all_hosts(void **state)
+TEST(a_job_is_the_same_tenant_on_all_hosts)
 {
 	assert_int_equal(read_text("[tenant a]\nmatch = job:4711\n[tenant b]\nmatch = uid:1\n"), 0);
 	assert_true(ccs_tenant_identity(&t.tenant[0], "x") == ccs_tenant_identity(&t.tenant[0], "y"));
 	assert_true(ccs_tenant_identity(&t.tenant[1], "x") != ccs_tenant_identity(&t.tenant[1], "y"));
 	assert_true(ccs_tenant_identity(&t.tenant[0], "x") != ccs_tenant_identity(&t.tenant[1], "x"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(tenants_are_read_and_other_sections_ignored),
-		cmocka_unit_test(mistakes_are_reported_with_their_line),
-		cmocka_unit_test(a_match_that_is_accepted_can_match),
-		cmocka_unit_test(more_tenants_than_fit_are_refused),
-		cmocka_unit_test(a_process_belongs_to_the_first_kind_that_matches),
-		cmocka_unit_test(names_of_users_groups_choose_no_tenant),
-		cmocka_unit_test(a_job_is_the_same_tenant_on_all_hosts),
-	};
-
-	return cmocka_run_group_tests_name("tenant", tests, NULL, NULL);
 }

@@ -39,7 +39,7 @@ static struct seen seen_by_thread(void)
 }
 
 /* The mask of the creating thread is one CPU; its policy a real-time one if that is permitted. */
-static void a_thread_does_not_inherit_cpus_policy_signals_and_traps(void **state)
+TEST(a_thread_does_not_inherit_cpus_policy_signals_and_traps)
 {
 	const struct sched_param priority = { .sched_priority = 1 }, none = { 0 };
 	cpu_set_t all, one;
@@ -62,13 +62,4 @@ static void a_thread_does_not_inherit_cpus_policy_signals_and_traps(void **state
 	assert_true(CPU_COUNT(&s.cpus) >= CPU_COUNT(&all));
 	assert_int_equal(s.traps, 0);
 	assert_true(sigismember(&s.blocked, SIGTERM) && sigismember(&s.blocked, SIGUSR1));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_thread_does_not_inherit_cpus_policy_signals_and_traps),
-	};
-
-	return cmocka_run_group_tests_name("thread", tests, NULL, NULL);
 }

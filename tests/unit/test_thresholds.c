@@ -20,7 +20,7 @@ static void assert_near(double value, double expected)
 		fail_msg("%g is not %g", value, expected);
 }
 
-static void the_papers_switch_has_its_thresholds(void **state)
+TEST(the_papers_switch_has_its_thresholds)
 {
 	const struct ccs_thresholds t = trident(8), two = trident(2), one = trident(1);
 
@@ -31,14 +31,14 @@ static void the_papers_switch_has_its_thresholds(void **state)
 	assert_near(ccs_thresholds_ecn_dynamic(&one, 1), 313.42);
 }
 
-static void the_printed_premise_gives_another_bound(void **state)
+TEST(the_printed_premise_gives_another_bound)
 {
 	const struct ccs_thresholds t = trident(8);
 
 	assert_near(ccs_thresholds_ecn_dynamic(&t, 1), 97.9);
 }
 
-static void at_t_ecn_all_queues_together_just_reach_t_pfc(void **state)
+TEST(at_t_ecn_all_queues_together_just_reach_t_pfc)
 {
 	seed_start("thresholds");
 	for (int i = 0; i < 1000; i++) {
@@ -53,15 +53,4 @@ static void at_t_ecn_all_queues_together_just_reach_t_pfc(void **state)
 		assert_true(fabs(ccs_thresholds_pfc_dynamic(&t, used) - t.ports * ecn) < 1e-6 * t.buffer);
 		assert_true(used < ccs_thresholds_rest(&t));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_papers_switch_has_its_thresholds),
-		cmocka_unit_test(the_printed_premise_gives_another_bound),
-		cmocka_unit_test(at_t_ecn_all_queues_together_just_reach_t_pfc),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

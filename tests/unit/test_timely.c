@@ -13,7 +13,7 @@
 #include "seed.h"
 #include "timely.h"
 
-static void snippet_matches_the_golden_ramp(void **state)
+TEST(snippet_matches_the_golden_ramp)
 {
 	const struct set p1 = read_set("P1");
 	FILE *f = data("timely_snippet_P1_ramp.csv");
@@ -214,7 +214,7 @@ static void walk(const char *variant, unsigned number, struct ref *seen)
 }
 
 /* Random walks that are long enough to take each branch and clamp of the variant. */
-static void random_walks_equal_the_reference(void **state)
+TEST(random_walks_equal_the_reference)
 {
 	static const struct { const char *name; bool patched, cap; } variants[] = {
 		{ "snippet", false, true }, { "paper", false, false },
@@ -237,7 +237,7 @@ static void random_walks_equal_the_reference(void **state)
 }
 
 /* (a) At exactly T_low or T_high the gradient decides. */
-static void a_thresholds_are_strict(void **state)
+TEST(a_thresholds_are_strict)
 {
 	const struct set p = read_set("P1");
 	struct ccs_cc cc;
@@ -254,7 +254,7 @@ static void a_thresholds_are_strict(void **state)
 }
 
 /* (b) The averaged gradient is updated also where it is not used. */
-static void b_state_is_kept_in_every_branch(void **state)
+TEST(b_state_is_kept_in_every_branch)
 {
 	const struct set p = read_set("P1");
 	struct ccs_cc cc;
@@ -276,7 +276,7 @@ static void b_state_is_kept_in_every_branch(void **state)
 }
 
 /* (c) The first acknowledgement has a delta_factor of 1; the next one its share. */
-static void c_steps_are_scaled_by_the_time_since_the_last_ack(void **state)
+TEST(c_steps_are_scaled_by_the_time_since_the_last_ack)
 {
 	const struct set p = read_set("P1");
 	struct set small = p;
@@ -296,7 +296,7 @@ static void c_steps_are_scaled_by_the_time_since_the_last_ack(void **state)
 }
 
 /* (d) The floor is applied last, so it takes precedence over a lower ceiling. */
-static void d_min_rate_wins_over_a_lower_ceiling(void **state)
+TEST(d_min_rate_wins_over_a_lower_ceiling)
 {
 	struct set p = read_set("P1");
 	struct ccs_cc cc;
@@ -309,7 +309,7 @@ static void d_min_rate_wins_over_a_lower_ceiling(void **state)
 }
 
 /* (e) neg counts falls of the raw RTT: a fall of the average is neither required nor sufficient. */
-static void e_raw_differences_are_counted(void **state)
+TEST(e_raw_differences_are_counted)
 {
 	struct set p = read_set("P1");
 	struct ccs_cc cc;
@@ -328,7 +328,7 @@ static void e_raw_differences_are_counted(void **state)
 }
 
 /* (f) One decrease takes at most half, whatever the gradient. */
-static void f_one_decrease_is_at_most_half(void **state)
+TEST(f_one_decrease_is_at_most_half)
 {
 	struct set p = read_set("P1");
 	struct ccs_cc cc;
@@ -349,7 +349,7 @@ static void f_one_decrease_is_at_most_half(void **state)
 }
 
 /* (g) The gradient's decrease is not scaled by delta_factor. */
-static void g_gradient_decrease_is_not_scaled(void **state)
+TEST(g_gradient_decrease_is_not_scaled)
 {
 	const struct set p = read_set("P1");
 	struct ccs_cc near, far;
@@ -365,7 +365,7 @@ static void g_gradient_decrease_is_not_scaled(void **state)
 }
 
 /* The paper takes whole steps however close completions are, and counts gradients. */
-static void paper_has_neither_delta_factor_nor_cap(void **state)
+TEST(paper_has_neither_delta_factor_nor_cap)
 {
 	struct set p = read_set("P2");
 	struct ccs_cc cc;
@@ -388,7 +388,7 @@ static void paper_has_neither_delta_factor_nor_cap(void **state)
 }
 
 /* Above t_high the decrease uses beta in variants with one beta, and beta_high in the others. */
-static void beta_high_is_used_above_t_high_where_the_variant_has_it(void **state)
+TEST(beta_high_is_used_above_t_high_where_the_variant_has_it)
 {
 	static const struct { const char *spec; double beta; } cases[] = {
 		{ "timely:variant=snippet", 0.8 }, { "timely:variant=snippet,beta=0.5", 0.5 },
@@ -417,7 +417,7 @@ static void beta_high_is_used_above_t_high_where_the_variant_has_it(void **state
 }
 
 /* The rate stays within bounds for any RTT, and an invalid RTT has no effect. */
-static void rates_stay_within_bounds(void **state)
+TEST(rates_stay_within_bounds)
 {
 	static const double odd[] = { 0, -1, NAN, INFINITY, -INFINITY, 1e300, 1e14, 1e-300 };
 
@@ -451,7 +451,7 @@ static void rates_stay_within_bounds(void **state)
 }
 
 /* After equal histories a longer RTT in the same band never gives a higher rate. */
-static void a_longer_rtt_gives_no_higher_rate(void **state)
+TEST(a_longer_rtt_gives_no_higher_rate)
 {
 	seed_start("monotone");
 	for (unsigned i = 0; i < 4000; i++) {
@@ -477,25 +477,4 @@ static void a_longer_rtt_gives_no_higher_rate(void **state)
 			fail_msg("%s: %.17g after %g us, %.17g after %g us", p.variant,
 				 cc.out.rate, fmin(a, b), longer.out.rate, fmax(a, b));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(snippet_matches_the_golden_ramp),
-		cmocka_unit_test(random_walks_equal_the_reference),
-		cmocka_unit_test(a_thresholds_are_strict),
-		cmocka_unit_test(b_state_is_kept_in_every_branch),
-		cmocka_unit_test(c_steps_are_scaled_by_the_time_since_the_last_ack),
-		cmocka_unit_test(d_min_rate_wins_over_a_lower_ceiling),
-		cmocka_unit_test(e_raw_differences_are_counted),
-		cmocka_unit_test(f_one_decrease_is_at_most_half),
-		cmocka_unit_test(g_gradient_decrease_is_not_scaled),
-		cmocka_unit_test(paper_has_neither_delta_factor_nor_cap),
-		cmocka_unit_test(beta_high_is_used_above_t_high_where_the_variant_has_it),
-		cmocka_unit_test(rates_stay_within_bounds),
-		cmocka_unit_test(a_longer_rtt_gives_no_higher_rate),
-	};
-
-	return cmocka_run_group_tests_name("timely", tests, NULL, NULL);
 }

@@ -25,7 +25,7 @@ static void start_ns3(struct ccs_cc *cc)
 	check_close("alpha", 0, param(cc, "alpha"), 0.875);
 }
 
-static void ns3_begins_with_the_second_window(void **state)
+TEST(ns3_begins_with_the_second_window)
 {
 	struct ccs_cc cc;
 
@@ -39,7 +39,7 @@ static void ns3_begins_with_the_second_window(void **state)
 	check_close("rate", 1, cc.out.rate, 86e9);
 }
 
-static void ns3_takes_one_step_per_window(void **state)
+TEST(ns3_takes_one_step_per_window)
 {
 	struct ccs_cc cc;
 
@@ -55,7 +55,7 @@ static void ns3_takes_one_step_per_window(void **state)
 	check_close("rate", 1, cc.out.rate, 86e9);
 }
 
-static void ns3_counts_increases_below_t_low_too(void **state)
+TEST(ns3_counts_increases_below_t_low_too)
 {
 	struct ccs_cc cc;
 	uint64_t seq = 1000;
@@ -77,7 +77,7 @@ static void ns3_counts_increases_below_t_low_too(void **state)
 }
 
 /* diff 135, average 118.125, gradient 5.9: the decrease is not limited to a half. */
-static void ns3_has_no_limit_of_a_half(void **state)
+TEST(ns3_has_no_limit_of_a_half)
 {
 	struct ccs_cc cc;
 
@@ -117,7 +117,7 @@ static void ns3_ack(struct ns3 *n, double rtt, uint64_t ack_seq, uint64_t snd_nx
 	n->last = rtt;
 }
 
-static void ns3_equals_the_simulator_over_random_walks(void **state)
+TEST(ns3_equals_the_simulator_over_random_walks)
 {
 	seed_start("ns3");
 	for (unsigned walk = 0; walk < 200; walk++) {
@@ -136,17 +136,4 @@ static void ns3_equals_the_simulator_over_random_walks(void **state)
 			check_close("rate", i, cc.out.rate, n.rate);
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ns3_begins_with_the_second_window),
-		cmocka_unit_test(ns3_takes_one_step_per_window),
-		cmocka_unit_test(ns3_counts_increases_below_t_low_too),
-		cmocka_unit_test(ns3_has_no_limit_of_a_half),
-		cmocka_unit_test(ns3_equals_the_simulator_over_random_walks),
-	};
-
-	return cmocka_run_group_tests_name("timely_ns3", tests, NULL, NULL);
 }

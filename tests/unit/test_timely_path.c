@@ -48,7 +48,7 @@ static void check_fixed_point(struct set p, unsigned n)
 		assert_true(fabs(cc[i].out.rate * n / p.line - 1) < 0.01);
 }
 
-static void patched_has_one_fair_fixed_point(void **state)
+TEST(patched_has_one_fair_fixed_point)
 {
 	struct set p = read_set("P4");
 
@@ -71,7 +71,7 @@ static void start_at(struct ccs_cc *cc, double base_rtt_us, double rtt_jitter_us
 }
 
 /* The factors are a matter of tuning; these relations must hold with any. */
-static void parameters_are_derived_from_the_path(void **state)
+TEST(parameters_are_derived_from_the_path)
 {
 	const double ser = 8e6 * 16384 / 10e9;
 	struct ccs_cc cc, noisy, coarse;
@@ -98,7 +98,7 @@ static void parameters_are_derived_from_the_path(void **state)
 }
 
 /* Whether a bottleneck of a tenth of the line rate is known or not. */
-static void rate_floor_lets_1000_flows_share_a_port(void **state)
+TEST(rate_floor_lets_1000_flows_share_a_port)
 {
 	for (unsigned v = 0; v < sizeof(all_variants) / sizeof(*all_variants); v++)
 		for (unsigned ratio = 1; ratio <= 10; ratio++) {
@@ -117,7 +117,7 @@ static void rate_floor_lets_1000_flows_share_a_port(void **state)
 }
 
 /* Parameters in segment times use those of the slowest link; the ceiling is the NIC's. */
-static void parameters_follow_the_bottleneck(void **state)
+TEST(parameters_follow_the_bottleneck)
 {
 	static const char *const specs[] = { "timely", "timely:variant=snippet" };
 	const struct ccs_cc_path fast = { .line_rate = 10e9, .base_rtt_us = 20, .segment = 16384,
@@ -145,7 +145,7 @@ static void parameters_follow_the_bottleneck(void **state)
 }
 
 /* The increase grows with the time below t_low, not with the number of samples. */
-static void below_t_low_the_increase_grows_with_time(void **state)
+TEST(below_t_low_the_increase_grows_with_time)
 {
 	struct set p = read_set("P1");
 	struct ccs_cc cc, often;
@@ -174,7 +174,7 @@ static void below_t_low_the_increase_grows_with_time(void **state)
 }
 
 /* Of two flows with the same queue the slower one may still increase. */
-static void thresholds_rise_as_the_rate_falls(void **state)
+TEST(thresholds_rise_as_the_rate_falls)
 {
 	struct set p = read_set("P1");
 	struct ccs_cc fast, slow;
@@ -200,7 +200,7 @@ static void thresholds_rise_as_the_rate_falls(void **state)
  * Samples of data in flight at a decrease are of the same queue; ten of them once halved the
  * rate ten times.
  */
-static void one_queue_causes_one_decrease_per_rtt(void **state)
+TEST(one_queue_causes_one_decrease_per_rtt)
 {
 	struct set p = read_set("P1");
 	const double rtt = 10 * p.t_high;
@@ -220,7 +220,7 @@ static void one_queue_causes_one_decrease_per_rtt(void **state)
 }
 
 /* Giving one threshold moves the other: there is always a band between them. */
-static void a_given_threshold_moves_the_other(void **state)
+TEST(a_given_threshold_moves_the_other)
 {
 	const struct ccs_cc_path path = { .line_rate = 10e9, .base_rtt_us = 20, .rtt_jitter_us = 3,
 					  .segment = 16384, .flows = 1 };
@@ -235,7 +235,7 @@ static void a_given_threshold_moves_the_other(void **state)
 }
 
 /* User's values stay; derived values follow the path; the rate does neither. */
-static void a_better_known_path_moves_only_derived_values(void **state)
+TEST(a_better_known_path_moves_only_derived_values)
 {
 	struct ccs_cc_path path = { .line_rate = 10e9, .base_rtt_us = 20, .segment = 16384,
 				    .flows = 1 };
@@ -258,7 +258,7 @@ static void a_better_known_path_moves_only_derived_values(void **state)
 }
 
 /* Published forms do not know losses. */
-static void a_loss_halves_the_rate_of_the_scaled_variant_only(void **state)
+TEST(a_loss_halves_the_rate_of_the_scaled_variant_only)
 {
 	static const char *const variants[] = { "timely", "timely:variant=paper", "timely:variant=ns3" };
 	const struct ccs_cc_path path = { .line_rate = 10e9, .base_rtt_us = 20, .segment = 8192,
@@ -274,22 +274,4 @@ static void a_loss_halves_the_rate_of_the_scaled_variant_only(void **state)
 		cc.ops->on_loss(&cc, 100);
 		assert_true(cc.out.rate == (i ? 10e9 : 5e9));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(patched_has_one_fair_fixed_point),
-		cmocka_unit_test(parameters_are_derived_from_the_path),
-		cmocka_unit_test(rate_floor_lets_1000_flows_share_a_port),
-		cmocka_unit_test(parameters_follow_the_bottleneck),
-		cmocka_unit_test(a_loss_halves_the_rate_of_the_scaled_variant_only),
-		cmocka_unit_test(below_t_low_the_increase_grows_with_time),
-		cmocka_unit_test(thresholds_rise_as_the_rate_falls),
-		cmocka_unit_test(one_queue_causes_one_decrease_per_rtt),
-		cmocka_unit_test(a_given_threshold_moves_the_other),
-		cmocka_unit_test(a_better_known_path_moves_only_derived_values),
-	};
-
-	return cmocka_run_group_tests_name("timely_path", tests, NULL, NULL);
 }

@@ -111,7 +111,7 @@ static uint64_t random_due(uint64_t now)
 	}
 }
 
-static void random_programs_match_the_model(void **state)
+TEST(random_programs_match_the_model)
 {
 	seed_start("wheel");
 	for (unsigned program = 0; program < 60; program++) {
@@ -150,7 +150,7 @@ static void random_programs_match_the_model(void **state)
 }
 
 /* Not a nanosecond early, and at the beginning of the tick if popped then. */
-static void never_early_and_at_most_a_tick_late(void **state)
+TEST(never_early_and_at_most_a_tick_late)
 {
 	seed_start("exact");
 	for (unsigned i = 0; i < 20000; i++) {
@@ -166,7 +166,7 @@ static void never_early_and_at_most_a_tick_late(void **state)
 }
 
 /* A thread that sleeps until next() pops each timer in time. */
-static void sleeping_until_next_pops_each_timer_in_time(void **state)
+TEST(sleeping_until_next_pops_each_timer_in_time)
 {
 	seed_start("alarm");
 	for (unsigned round = 0; round < 200; round++) {
@@ -190,7 +190,7 @@ static void sleeping_until_next_pops_each_timer_in_time(void **state)
 }
 
 /* Timers of one tick fire in the order of setting; one that is set again comes last. */
-static void flows_of_one_tick_take_turns(void **state)
+TEST(flows_of_one_tick_take_turns)
 {
 	const uint64_t now = 77 * CCS_TIMER_WHEEL_TICK_NS, due = now + 10 * CCS_TIMER_WHEEL_TICK_NS;
 	unsigned served[5] = { 0 };
@@ -220,7 +220,7 @@ static void flows_of_one_tick_take_turns(void **state)
 	}
 }
 
-static void earlier_ticks_fire_first(void **state)
+TEST(earlier_ticks_fire_first)
 {
 	uint64_t last;
 
@@ -241,7 +241,7 @@ static void earlier_ticks_fire_first(void **state)
 }
 
 /* A wheel that was not used for years catches up in one step: horizon by horizon would take days. */
-static void a_long_idle_wheel_catches_up_at_once(void **state)
+TEST(a_long_idle_wheel_catches_up_at_once)
 {
 	const uint64_t now = 1ull << 61;
 
@@ -255,7 +255,7 @@ static void a_long_idle_wheel_catches_up_at_once(void **state)
 	assert_int_equal(pop_all(now + 7 * HORIZON_NS), 2);
 }
 
-static void cancel_is_idempotent(void **state)
+TEST(cancel_is_idempotent)
 {
 	start_wheel(0);
 	ccs_timer_wheel_cancel(&wheel, &model.timer[0]);
@@ -265,19 +265,4 @@ static void cancel_is_idempotent(void **state)
 	assert_false(ccs_timer_is_set(&model.timer[0]));
 	assert_true(ccs_timer_wheel_next(&wheel) == UINT64_MAX);
 	assert_null(ccs_timer_wheel_pop(&wheel, 1ull << 40));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_programs_match_the_model),
-		cmocka_unit_test(never_early_and_at_most_a_tick_late),
-		cmocka_unit_test(sleeping_until_next_pops_each_timer_in_time),
-		cmocka_unit_test(flows_of_one_tick_take_turns),
-		cmocka_unit_test(earlier_ticks_fire_first),
-		cmocka_unit_test(a_long_idle_wheel_catches_up_at_once),
-		cmocka_unit_test(cancel_is_idempotent),
-	};
-
-	return cmocka_run_group_tests_name("pacer", tests, NULL, NULL);
 }

@@ -128,7 +128,7 @@ static void start_beside_a_writer(const char *file)
 	assert_int_equal(status, 0);
 }
 
-static void a_file_that_another_process_writes_to_is_not_truncated(void **state)
+TEST(a_file_that_another_process_writes_to_is_not_truncated)
 {
 	char file[] = "/tmp/ccshim-test-trace.XXXXXX", text[1024] = "";
 	const char *header;
@@ -155,7 +155,7 @@ static void a_file_that_another_process_writes_to_is_not_truncated(void **state)
 }
 
 /* flock(2) gives an exclusive lock to anyone who can read the file. */
-static void an_exclusive_lock_of_another_process_delays_no_application(void **state)
+TEST(an_exclusive_lock_of_another_process_delays_no_application)
 {
 	char file[] = "/tmp/ccshim-test-trace.XXXXXX", text[1024] = "";
 	const uint8_t gid[16] = { 0 };
@@ -205,7 +205,7 @@ static pid_t start_writer(const char *file, const int end[2])
 	return pid;
 }
 
-static void the_lock_of_a_trace_ends_with_its_process(void **state)
+TEST(the_lock_of_a_trace_ends_with_its_process)
 {
 	char file[] = "/tmp/ccshim-test-trace.XXXXXX";
 	const int fd = mkstemp(file);
@@ -225,7 +225,7 @@ static void the_lock_of_a_trace_ends_with_its_process(void **state)
 	unlink(file);
 }
 
-static void rows_of_concurrent_writers_are_whole_and_ordered(void **state)
+TEST(rows_of_concurrent_writers_are_whole_and_ordered)
 {
 	static const uint8_t gid[16] = { [10] = 0xff, 0xff, 10, 1, 2, 3 };
 	struct read r = { .last = { -1, -1, -1, -1, -1 } };
@@ -253,7 +253,7 @@ static void rows_of_concurrent_writers_are_whole_and_ordered(void **state)
 }
 
 /* The longest possible line, and a name of any length: nothing is written beyond the row. */
-static void rows_have_a_maximum_length(void **state)
+TEST(rows_have_a_maximum_length)
 {
 	struct ccs_cc_event event = { .kind = CCS_CC_EVENT_ACK, .ack = { .nhops = CCS_CC_MAX_HOPS } };
 	struct ccs_cc_ops ops = { .name = "x" };
@@ -282,7 +282,7 @@ static void rows_have_a_maximum_length(void **state)
 	assert_non_null(strstr(row, ",start,1,"));
 }
 
-static void nan_is_not_written(void **state)
+TEST(nan_is_not_written)
 {
 	const struct ccs_cc_event event = { .kind = CCS_CC_EVENT_TICK, .out = { .rate = NAN, .window = -1 } };
 	char row[CCS_TRACE_ROW_MAX];
@@ -294,21 +294,13 @@ static void nan_is_not_written(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rows_have_a_maximum_length),
-		cmocka_unit_test(nan_is_not_written),
-		cmocka_unit_test(a_file_that_another_process_writes_to_is_not_truncated),
-		cmocka_unit_test(an_exclusive_lock_of_another_process_delays_no_application),
-		cmocka_unit_test(the_lock_of_a_trace_ends_with_its_process),
-		cmocka_unit_test(rows_of_concurrent_writers_are_whole_and_ordered),
-	};
 	const int fd = mkstemp(path);
 	int failed;
 
 	if (fd < 0)
 		return 99;
 	close(fd);
-	failed = cmocka_run_group_tests_name("trace", tests, NULL, NULL);
+	failed = test_run(NULL, NULL);
 	unlink(path);
 	return failed;
 }

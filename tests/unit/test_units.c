@@ -43,7 +43,7 @@ static const struct { const char *text; enum ccs_unit unit; double value; } know
 	{ "INF", CCS_UNIT_TIME, INFINITY },
 };
 
-static void known_values_are_read(void **state)
+TEST(known_values_are_read)
 {
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
 		double value = -1;
@@ -68,7 +68,7 @@ static const struct { const char *text; enum ccs_unit unit; } wrong[] = {
 	{ "5k", CCS_UNIT_NONE }, { "5%", CCS_UNIT_NONE }, { ".", CCS_UNIT_NONE },
 };
 
-static void wrong_text_is_refused_and_writes_nothing(void **state)
+TEST(wrong_text_is_refused_and_writes_nothing)
 {
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		double value = 42;
@@ -93,7 +93,7 @@ static const struct { double value; enum ccs_unit unit; const char *text; } usua
 	{ -0.0, CCS_UNIT_NONE, "0" },
 };
 
-static void the_canonical_form_is_written(void **state)
+TEST(the_canonical_form_is_written)
 {
 	char text[CCS_UNIT_LEN];
 
@@ -119,7 +119,7 @@ static double random_value(void)
 	}
 }
 
-static void written_values_read_back(void **state)
+TEST(written_values_read_back)
 {
 	char text[CCS_UNIT_LEN];
 
@@ -137,7 +137,7 @@ static void written_values_read_back(void **state)
 }
 
 /* The precision is that of three digits. */
-static void what_tools_print_reads_back(void **state)
+TEST(what_tools_print_reads_back)
 {
 	static char *(*const print[])(double, char *, size_t) = {
 		[CCS_UNIT_RATE] = human_rate, [CCS_UNIT_BYTES] = human_bytes, [CCS_UNIT_TIME] = human_us,
@@ -157,7 +157,7 @@ static void what_tools_print_reads_back(void **state)
 	}
 }
 
-static void garbage_is_refused_or_reads_back(void **state)
+TEST(garbage_is_refused_or_reads_back)
 {
 	static const char letters[] = "0123456789.e+-kmgtbpsuniKMGTBx/ ";
 	char text[24], again[CCS_UNIT_LEN];
@@ -178,7 +178,7 @@ static void garbage_is_refused_or_reads_back(void **state)
 }
 
 /* German, French and others write 0,8: an application's setlocale() must have no effect. */
-static void the_locale_does_not_matter(void **state)
+TEST(the_locale_does_not_matter)
 {
 	static const char *const commas[] = { "de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", NULL };
 	bool set = false;
@@ -192,7 +192,7 @@ static void the_locale_does_not_matter(void **state)
 	setlocale(LC_ALL, "C");
 }
 
-static void numbers_are_decimal_only(void **state)
+TEST(numbers_are_decimal_only)
 {
 	static const struct { const char *text; double value; size_t taken; } texts[] = {
 		{ "0x10", 0, 1 }, { "1e5x", 1e5, 3 }, { "1e+", 1, 1 }, { "1.e1", 10, 4 },
@@ -206,28 +206,11 @@ static void numbers_are_decimal_only(void **state)
 	}
 }
 
-static void a_short_buffer_is_not_overrun(void **state)
+TEST(a_short_buffer_is_not_overrun)
 {
 	char text[8] = "#######";
 
 	ccs_format_unit(1.0 / 3, CCS_UNIT_RATE, text, 4);
 	assert_int_equal(strlen(text), 3);
 	assert_string_equal(text + 4, "###");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(known_values_are_read),
-		cmocka_unit_test(wrong_text_is_refused_and_writes_nothing),
-		cmocka_unit_test(the_canonical_form_is_written),
-		cmocka_unit_test(written_values_read_back),
-		cmocka_unit_test(what_tools_print_reads_back),
-		cmocka_unit_test(garbage_is_refused_or_reads_back),
-		cmocka_unit_test(the_locale_does_not_matter),
-		cmocka_unit_test(numbers_are_decimal_only),
-		cmocka_unit_test(a_short_buffer_is_not_overrun),
-	};
-
-	return cmocka_run_group_tests_name("units", tests, NULL, NULL);
 }
