@@ -209,11 +209,13 @@ slowdown() {
 
 # interfere WHAT: run ccbench, do that after 100 ms, report ccbench's status and what is left.
 interfere() {
-  in_lab bash -c '"$1" incast --senders 2 -D 1 & pid=$!; sleep 0.1
+  mkdir tmp
+  in_lab bash -c 'export TMPDIR=$PWD/tmp
+    "$1" incast --senders 2 -D 1 & pid=$!; sleep 0.1
     worker=$(pgrep -P $pid | tail -n 1)
     eval "$2"
     wait $pid; echo "ended with $?"
-    pgrep -x ccbench; ls -d /tmp/ccbench.* 2>/dev/null' - "$ccbench" "$1"
+    pgrep -x ccbench; ls "$TMPDIR"' - "$ccbench" "$1"
 }
 
 @test "a killed worker is one clear sentence, and nothing stays behind" {
